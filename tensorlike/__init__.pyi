@@ -12,6 +12,7 @@ from typing import Any, Literal, overload
 from . import _C as _C
 from . import __config__ as __config__
 from . import __future__ as __future__
+from . import _dynamo as _dynamo
 from . import _jit_internal as _jit_internal
 from . import _overrides as _overrides
 from . import _subclasses as _subclasses
@@ -38,6 +39,7 @@ from . import mps as mps
 from . import mtia as mtia
 from . import multiprocessing as multiprocessing
 from . import nn as nn
+from . import onnx as onnx
 from . import optim as optim
 from . import overrides as overrides
 from . import profiler as profiler

@@ -104,6 +104,7 @@ def names_of_pytorch() -> list[str]:
 
 def is_there(name: str) -> bool:
     """Return whether tensorlike, installed as torch, has a name such as "torch.nn.Linear"."""
+    is_placeholder = importlib.import_module("tensorlike.as_torch.placeholders").is_placeholder
     found: Any = None
     path = ""
     for part in name.split("."):
@@ -116,6 +117,8 @@ def is_there(name: str) -> bool:
                 found = getattr(found, part)
             except AttributeError:
                 return False
+        if is_placeholder(found):
+            return False
     return True
 
 

@@ -18,7 +18,16 @@ from typing import Any, Final
 
 from tensorlike._library_name import LIBRARY, spoken_name
 
-__all__ = ["MODES", "STATE", "absent", "gaps_report", "missing_attribute", "module_not_found", "reason_of"]
+__all__ = [
+    "MODES",
+    "STATE",
+    "absent",
+    "gaps_report",
+    "has_placeholder",
+    "missing_attribute",
+    "module_not_found",
+    "reason_of",
+]
 
 MODES: Final = ("raise", "placeholder")
 #: The functions here between the instruction that asks and the one that looks at it.
@@ -102,7 +111,7 @@ def missing_attribute(full: str, reason: str | None, owner: str, value: Any) -> 
     instruction = frame.f_code.co_code[frame.f_lasti] if frame is not None and frame.f_lasti >= 0 else None
     if instruction == _IMPORT or instruction in _ATTRIBUTE:
         note_gap(full, frame)
-        if STATE.missing == "placeholder":
+        if has_placeholder(full):
             from .placeholders import placeholder
 
             return placeholder(full, reason)
@@ -110,6 +119,15 @@ def missing_attribute(full: str, reason: str | None, owner: str, value: Any) -> 
         where = spoken_name(getattr(value, "__name__", owner))
         raise ImportError(f"cannot import name {name!r} from {where!r}: {reason}", name=where)
     raise AttributeError(f"{text}: {reason}", name=name, obj=value)
+
+
+def has_placeholder(full: str) -> bool:
+    """Return whether a name that is absent and mentioned is a placeholder at present."""
+    from .absent_names import IMPORTED_EVERYWHERE
+
+    if STATE.missing == "placeholder":
+        return True
+    return LIBRARY.name == "torch" and any(f"{full}.".startswith(f"{name}.") for name in IMPORTED_EVERYWHERE)
 
 
 def note_gap(full: str, frame: FrameType | None) -> None:

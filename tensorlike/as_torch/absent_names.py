@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, NamedTuple
 
-__all__ = ["GROUPS", "MODULES", "PUBLIC_NAMES", "PYTORCH", "Group", "names", "reasons"]
+__all__ = ["GROUPS", "IMPORTED_EVERYWHERE", "MODULES", "PUBLIC_NAMES", "PYTORCH", "Group", "names", "reasons"]
 
 #: The version of PyTorch whose names are meant.
 PYTORCH: Final = "2.13"
@@ -254,6 +254,10 @@ GROUPS: Final[tuple[Group, ...]] = (
 MODULES: Final = frozenset(
     f"torch.{name.rstrip('.')}" for group in GROUPS for name in group.names.split() if name[-1] == "."
 )
+
+#: Modules that code for PyTorch imports at its top and uses in a few places: what is absent of them is a placeholder in
+#: every import and mention, and gives the reason where it is used.
+IMPORTED_EVERYWHERE: Final = ("torch._dynamo", "torch.fx", "torch.jit", "torch.onnx")
 
 
 def names(group: Group) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from tensorlike.torch_version import __version__ as VERSION
 
 from . import naming
-from .absent import STATE, module_not_found, note_gap
+from .absent import has_placeholder, module_not_found, note_gap
 
 __all__ = ["FINDER", "TorchModule", "detach", "torch_module"]
 
@@ -214,7 +214,7 @@ def _is_name_of_import(frame: FrameType | None) -> bool:
 
 
 def _placeholder(fullname: str) -> ModuleType | None:
-    if STATE.missing != "placeholder":
+    if not has_placeholder(fullname):
         return None
     from .placeholders import placeholder_module
 

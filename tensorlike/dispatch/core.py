@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
@@ -26,6 +27,7 @@ from .state import (
     PLAIN,
     PLAIN_TYPES,
     STATE,
+    TENSOR_TYPES,
     TENSORS,
     State,
     add_plain_types,
@@ -47,6 +49,7 @@ __all__ = [
     "dispatch",
     "elements",
     "handle",
+    "inherits_default",
     "is_left_to",
     "known_plan",
     "outside_stacklevel",
@@ -134,6 +137,9 @@ class ProvidedToDispatch(Provided):
 PROVIDED: Final = ProvidedToDispatch()
 
 
+def inherits_default(kind: type) -> bool:
+    """Return whether a type has the `__torch_function__` of Tensor itself."""
+    return getattr(kind.__torch_function__, "__func__", None) is PROVIDED.default_implementation  # type: ignore[attr-defined]
 
 
 def _overrides(kind: type) -> bool:
@@ -220,8 +226,7 @@ def _make_plan(key: tuple[type, ...]) -> Plan:
     if types:
         default = None
         # Calls of a type that declares attributes pass the default implementation, which propagates them.
-        inherited = PROVIDED.default_implementation
-        if all(getattr(t.__torch_function__, "__func__", None) is inherited for t in types) and not any(  # type: ignore[attr-defined]
+        if all(map(inherits_default, types)) and not any(
             getattr(t, "__tensor_attributes__", ()) or getattr(t, "__tensor_finalize__", None) for t in types
         ):
             default = next((t for t in types if all(issubclass(t, other) for other in types)), None)
@@ -359,18 +364,47 @@ def _ask_mode(
 ANYWAY: Final = "anyway"
 
 
+class _Comparison(threading.local):
+    """The operands of the last comparison that was left to its reflected method, by identity."""
+
+    operands: tuple[int, int] | None = None
+
+
+_comparison = _Comparison()
+
+
+def _method(kind: type, name: str) -> Any:
+    """Return the method that instances of a type have for an operator, and not the one that the type itself has."""
+    return next((vars(owner)[name] for owner in kind.__mro__ if name in vars(owner)), None)
+
+
 def is_left_to(operands: tuple[Any, ...], reflected: str, types: tuple[type, ...]) -> bool:
     """Return whether an operator that every type refused is left to the method `reflected` of its right operand.
 
-    The operands' types decide: the right one overrides, and has a method of its own for Python to ask.
+    It is where Python asks that method next, which the right operand may inherit, and that could find another answer:
+    a number's cannot, nor can types that all inherit the default implementation.
     """
     if reflected == ANYWAY:
         return bool(types)
     left, right = type(operands[0]), type(operands[1])
-    if right not in types:
+    if right in PLAIN_TYPES and right not in TENSOR_TYPES:
         return False
-    method = getattr(right, reflected, None)
-    return method is not None and method not in (getattr(left, reflected, None), getattr(object, reflected, None))
+    method, usual = _method(right, reflected), _method(object, reflected)
+    if method is usual:
+        return False
+    if method is not _method(left, reflected):
+        return True
+    if all(map(inherits_default, types)):
+        return False
+    if usual is None:
+        return right is not left
+    # A comparison: Python asks both operands, the right one first if its type is a subclass.
+    if right is not left and (issubclass(right, left) or issubclass(left, right)):
+        return issubclass(left, right)
+    first, second = map(id, operands)
+    was_asked = _comparison.operands == (second, first)
+    _comparison.operands = None if was_asked else (first, second)
+    return not was_asked
 
 
 def ask_types(

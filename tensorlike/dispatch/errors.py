@@ -16,7 +16,7 @@ from . import core
 if TYPE_CHECKING:
     from .core import Plan
 
-__all__ = ["Step", "function_name", "inherits_default", "no_implementation", "operand_name", "runaway", "steps"]
+__all__ = ["Step", "function_name", "no_implementation", "operand_name", "runaway", "steps"]
 
 _RUNAWAY_DEPTH = 8
 
@@ -141,7 +141,7 @@ def no_implementation(
     found = rules(function, types, operands)
     if found:
         text += f"\n{_capital(str(found[0]))} was asked after them and returned NotImplemented as well."
-    own = [t for t in types if not inherits_default(t)]
+    own = [t for t in types if not core.inherits_default(t)]
     if len(types) > 1 and not own:
         first, second = types[0].__name__, types[1].__name__
         text += (
@@ -200,12 +200,6 @@ def no_rule(name: str, types: Sequence[type]) -> str:
             return f"\nNo rule is registered for {pair}; settle it with overrides.register({name}, {pair})."
     names = ", ".join(t.__name__ for t in types)
     return f"\nNo rule covers {names} together: overrides.register settles two types. Convert an operand."
-
-
-def inherits_default(kind: type) -> bool:
-    """Return whether a type has the `__torch_function__` of Tensor itself."""
-
-    return getattr(kind.__torch_function__, "__func__", None) is core.PROVIDED.default_implementation  # type: ignore[attr-defined]
 
 
 def runaway(function: Callable[..., Any], types: tuple[type, ...], code: CodeType) -> RecursionError:

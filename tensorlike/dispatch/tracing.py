@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from . import core
-from .core import STATE, Plan, State
-from .errors import inherits_default, operand_name
+from .core import STATE, Plan, State, inherits_default
+from .errors import operand_name
 from .operation import Form
 from .state import Activation
 

@@ -8,35 +8,21 @@ from typing import Any
 import tensorlike as tl
 from tensorlike.tensor import Tensor
 
-from . import constraints
-from .distribution import Distribution
+from .location_scale import LocationScale
 
 __all__ = ["Cauchy"]
 
 
-class Cauchy(Distribution):
+class Cauchy(LocationScale):
     """The Cauchy distribution with median `loc` and half width at half maximum `scale`.
 
     >>> tl.distributions.Cauchy(0.0, tl.ones(1)).cdf(tl.tensor([1.0]))
     tensor([0.7500])
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-    loc: Tensor
-    scale: Tensor
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        super().__init__(self._set_parameters(loc=loc, scale=scale), validate_args=validate_args)
-
     @property
     def mean(self) -> Tensor:
         return tl.full_like(self.loc, tl.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:

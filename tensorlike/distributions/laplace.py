@@ -7,35 +7,18 @@ from typing import Any
 import tensorlike as tl
 from tensorlike.tensor import Tensor
 
-from . import constraints
 from .distribution import Distribution
+from .location_scale import LocationScale
 
 __all__ = ["Laplace"]
 
 
-class Laplace(Distribution):
+class Laplace(LocationScale, Distribution):
     """The Laplace distribution: an exponential one in both directions from `loc`.
 
     >>> tl.distributions.Laplace(0.0, tl.tensor([2.0])).variance
     tensor([8.])
     """
-
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-    loc: Tensor
-    scale: Tensor
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        super().__init__(self._set_parameters(loc=loc, scale=scale), validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def stddev(self) -> Tensor:

@@ -11,6 +11,7 @@ from tensorlike.tensor.size import Size
 
 from . import constraints
 from .distribution import Distribution
+from .location_scale import Centred
 from .multivariate_normal import _batch_mahalanobis, _batch_mv
 from .utils import _standard_normal, lazy_property
 
@@ -34,7 +35,7 @@ def _batch_lowrank_mahalanobis(W: Tensor, D: Tensor, x: Tensor, capacitance_tril
     return (x.pow(2) / D).sum(-1) - _batch_mahalanobis(capacitance_tril, inner)
 
 
-class LowRankMultivariateNormal(Distribution):
+class LowRankMultivariateNormal(Centred, Distribution):
     """The normal distribution of vectors with the covariance `cov_factor @ cov_factor.T + diag(cov_diag)`.
 
     >>> normal = tl.distributions.LowRankMultivariateNormal(tl.zeros(2), tl.tensor([[1.0], [0.0]]), tl.ones(2))
@@ -78,14 +79,6 @@ class LowRankMultivariateNormal(Distribution):
     def _matrices(self, matrix: Tensor) -> Tensor:
         """Return a matrix for each element of the batch."""
         return matrix.expand(self._extended_shape() + self._event_shape)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @lazy_property
     def variance(self) -> Tensor:

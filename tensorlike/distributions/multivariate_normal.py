@@ -10,6 +10,7 @@ from tensorlike.tensor import Tensor
 
 from . import constraints
 from .distribution import Distribution
+from .location_scale import Centred
 from .utils import _standard_normal, lazy_property
 
 __all__ = ["MultivariateNormal"]
@@ -48,7 +49,7 @@ def one_matrix(message: str, error: type[Exception], **matrices: Any) -> tuple[s
     return given[0]
 
 
-class MultivariateNormal(Distribution):
+class MultivariateNormal(Centred, Distribution):
     """The normal distribution of vectors, of mean `loc` and with one of three matrices.
 
     Args:
@@ -115,14 +116,6 @@ class MultivariateNormal(Distribution):
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariance."""
         return self._matrices(tl.cholesky_inverse(self._unbroadcasted_scale_tril))
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:

@@ -8,37 +8,21 @@ from typing import Any
 import tensorlike as tl
 from tensorlike.tensor import Tensor
 
-from . import constraints
 from .exp_family import ExponentialFamily
+from .location_scale import LocationScale
 from .utils import _standard_normal
 
 __all__ = ["Normal"]
 
 
-class Normal(ExponentialFamily):
+class Normal(LocationScale, ExponentialFamily):
     """The normal distribution of mean `loc` and standard deviation `scale`.
 
     >>> tl.distributions.Normal(0.0, 1.0).cdf(tl.tensor([0.0, 1.0]))
     tensor([0.5000, 0.8413])
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
     _mean_carrier_measure = 0
-    loc: Tensor
-    scale: Tensor
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        super().__init__(self._set_parameters(loc=loc, scale=scale), validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def stddev(self) -> Tensor:

@@ -9,7 +9,7 @@ from tensorlike.tensor import Tensor
 
 from . import constraints
 from .probabilities import ProbsOrLogits
-from .transformed_distribution import TransformedDistribution
+from .relaxed import Relaxed
 from .transforms import SigmoidTransform
 from .utils import broadcast_all, clamp_probs
 
@@ -48,7 +48,7 @@ class LogitRelaxedBernoulli(ProbsOrLogits):
         return self.temperature.log() + difference - 2 * difference.exp().log1p()  # type: ignore[no-any-return]
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class RelaxedBernoulli(Relaxed):
     """A number between 0 and 1, which for small temperatures is near 1 with probability `probs`, and near 0 otherwise.
 
     >>> tl.distributions.RelaxedBernoulli(tl.tensor(0.5), probs=tl.tensor([0.3, 0.7])).rsample().shape
@@ -57,8 +57,6 @@ class RelaxedBernoulli(TransformedDistribution):
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
-    has_rsample = True
-    base_dist: Any
 
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -66,18 +64,3 @@ class RelaxedBernoulli(TransformedDistribution):
         super().__init__(
             LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args
         )
-
-    @property
-    def temperature(self) -> Tensor:
-        """The temperature."""
-        return self.base_dist.temperature  # type: ignore[no-any-return]
-
-    @property
-    def logits(self) -> Tensor:
-        """The log odds."""
-        return self.base_dist.logits  # type: ignore[no-any-return]
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self.base_dist.probs  # type: ignore[no-any-return]

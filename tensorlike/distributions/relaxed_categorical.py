@@ -10,7 +10,7 @@ from tensorlike.tensor import Tensor
 from . import constraints
 from .categorical import Categorical
 from .probabilities import ProbsOrLogitsOfCategorical
-from .transformed_distribution import TransformedDistribution
+from .relaxed import Relaxed
 from .transforms import ExpTransform
 from .utils import broadcast_all, clamp_probs
 
@@ -54,7 +54,7 @@ class ExpRelaxedCategorical(ProbsOrLogitsOfCategorical):
         return (scores - scores.logsumexp(dim=-1, keepdim=True)).sum(-1) + constant  # type: ignore[no-any-return]
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(Relaxed):
     """Numbers that sum to 1, which for small temperatures are near those of `OneHotCategorical`.
 
     >>> tl.distributions.RelaxedOneHotCategorical(tl.tensor(0.5), probs=tl.ones(3)).rsample().shape
@@ -63,26 +63,9 @@ class RelaxedOneHotCategorical(TransformedDistribution):
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex
-    has_rsample = True
-    base_dist: Any
 
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:  # fmt: skip
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Tensor:
-        """The temperature."""
-        return self.base_dist.temperature  # type: ignore[no-any-return]
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
-        return self.base_dist.logits  # type: ignore[no-any-return]
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self.base_dist.probs  # type: ignore[no-any-return]

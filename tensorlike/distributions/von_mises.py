@@ -11,6 +11,7 @@ from tensorlike.tensor.size import Size
 
 from . import constraints
 from .distribution import Distribution
+from .location_scale import Centred
 from .utils import lazy_property
 
 __all__ = ["VonMises"]
@@ -21,7 +22,7 @@ def _log_modified_bessel_fn(x: Tensor, order: int = 0) -> Tensor:
     return (tl.special.i0e, tl.special.i1e)[order](x).log() + x
 
 
-class VonMises(Distribution):
+class VonMises(Centred, Distribution):
     """An angle around `loc`, of [-pi, pi), that is the closer to it the larger `concentration` is.
 
     `variance` is the circular one. Samples have no gradients, and are computed in double precision.
@@ -39,14 +40,6 @@ class VonMises(Distribution):
     def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
         batch_shape = self._set_parameters(loc=loc, concentration=concentration)
         super().__init__(batch_shape, Size(), validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @lazy_property
     def variance(self) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .operators import NAMESPACES, Kernel, OpOverload, define, implement, lookup
+from .operators import NAMESPACES, Kernel, OpOverload, define, forget, implement, lookup
 from .schema import parse_schema, split_name
 
 __all__ = ["Block"]
@@ -24,6 +24,9 @@ class Block:
         self.kind = kind
         self.namespace = namespace
         self.where = where
+        self._claims = kind == "DEF"
+        self._defined: list[OpOverload] = []
+        self._implemented: list[tuple[str, str, Kernel]] = []
 
     def _processing(self) -> str:
         return f"  (Error occurred while processing {_MACROS[self.kind]} block at {self.where})"
@@ -51,6 +54,7 @@ class Block:
             )
         schema = parse_schema(text)
         overload = define(replace(schema, name=self._qualified(schema.name, "", "schema string")), self.where)
+        self._defined.append(overload)
         for key, kernel in _waiting.pop(overload.name(), ()):
             implement(overload, key, kernel)
         return overload
@@ -63,14 +67,30 @@ class Block:
             _waiting.setdefault(qualified.removesuffix(".default"), []).append((key, kernel))
         else:
             implement(overload, key, kernel)
+        self._implemented.append((qualified, key, kernel))
         return qualified
 
+    def end(self) -> None:
+        """Take back the kernels, the operators and the claim on the namespace."""
+        for name, key, kernel in self._implemented:
+            _withdraw(name, key, kernel)
+        for overload in self._defined:
+            forget(overload)
+        if self._claims:
+            NAMESPACES.pop(self.namespace, None)
+        self._implemented.clear()
+        self._defined.clear()
+        self._claims = False
 
-def withdraw(qualified: str, key: str, kernel: Kernel) -> None:
+
+def _withdraw(qualified: str, key: str, kernel: Kernel) -> None:
     """Take a kernel back, also one that waits."""
-    waiting = _waiting.get(qualified.removesuffix(".default"), [])
+    name = qualified.removesuffix(".default")
+    waiting = _waiting.get(name, [])
     if (key, kernel) in waiting:
         waiting.remove((key, kernel))
+        if not waiting:
+            del _waiting[name]
     overload = lookup(*split_name(qualified))
     if overload is not None and overload.kernels.get(key) is kernel:
         del overload.kernels[key]

@@ -12,11 +12,10 @@ from typing import Any, Literal
 from tensorlike.transforms.custom_functions import by_rule
 from tensorlike.utils._pytree import tree_leaves
 
-from .blocks import Block, withdraw
+from .blocks import Block
 from .infer_schema import infer_schema
 from .operators import (
     KEYS,
-    NAMESPACES,
     Kernel,
     OpOverload,
     OpOverloadPacket,
@@ -85,8 +84,6 @@ class Library:
         self.ns = ns
         self.kind = kind
         self.dispatch_key = dispatch_key
-        self._defined: list[OpOverload] = []
-        self._implemented: list[tuple[str, str, Kernel]] = []
 
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
@@ -95,7 +92,6 @@ class Library:
         """Define an operator by its schema, and return its name. Raises RuntimeError for one that is defined."""
         overload = self._block.define(schema)
         overload.tags = list(tags) if isinstance(tags, (list, tuple)) else [tags]
-        self._defined.append(overload)
         return overload._opname
 
     def impl(
@@ -131,18 +127,11 @@ class Library:
         before = lookup(*split_name(name if "::" in name else f"{self.ns}::{name}"))
         if allow_override and before is not None:
             before.kernels.pop(key, None)
-        self._implemented.append((self._block.implement(name, key, kernel), key, kernel))
+        self._block.implement(name, key, kernel)
 
     def _destroy(self) -> None:
         """Take back the definitions and the kernels of this library."""
-        for name, key, kernel in self._implemented:
-            withdraw(name, key, kernel)
-        for overload in self._defined:
-            forget(overload)
-        if self.kind == "DEF":
-            NAMESPACES.pop(self.ns, None)
-        self._implemented.clear()
-        self._defined.clear()
+        self._block.end()
 
     def _register_fake(self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1) -> None:
         self.impl(op_name, fn, "Meta", allow_override=True)

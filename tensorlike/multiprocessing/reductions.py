@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor import Parameter, Tensor
-from tensorlike.tensor.serialization import reduce_tensor as _state
+from tensorlike.tensor.serialization import reduce_here
 from tensorlike.tensor.shared import HAS_DESCRIPTORS, attach, share, shared_memory_of
-from tensorlike.tensor.storage import UntypedStorage, storage_of
+from tensorlike.tensor.storage import TypedStorage, UntypedStorage, rebuild_storage, storage_of, typed_storage
 
 __all__ = [
     "check_history",
@@ -41,7 +41,7 @@ def reduce_tensor(tensor: Any) -> Any:
     check_history(tensor)
     if isinstance(tensor._tl_data, np.ndarray) and tensor._tl_data.size:
         share(tensor)
-    return _state(tensor)
+    return reduce_here(tensor)
 
 
 def rebuild_storage_fd(kind: type, handle: Any, size: int) -> UntypedStorage:
@@ -61,9 +61,13 @@ def reduce_storage(storage: UntypedStorage) -> Any:
     share(storage)
     memory = shared_memory_of(storage._owner)
     if not HAS_DESCRIPTORS or memory is None or memory.descriptor < 0:
-        return storage.__reduce__()
+        return rebuild_storage, (storage._host(),)
     handle = reduction.DupFd(memory.descriptor)
     return rebuild_storage_fd, (UntypedStorage, handle, len(memory))
+
+
+def _reduce_typed_storage(storage: TypedStorage) -> Any:
+    return typed_storage, (storage.untyped(), storage.dtype)
 
 
 def init_reductions() -> None:
@@ -72,3 +76,4 @@ def init_reductions() -> None:
     for kind in (Tensor, Parameter):
         ForkingPickler.register(kind, reduce_tensor)
     ForkingPickler.register(UntypedStorage, reduce_storage)
+    ForkingPickler.register(TypedStorage, _reduce_typed_storage)

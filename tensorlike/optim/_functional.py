@@ -11,7 +11,9 @@ from .radam import radam
 from .rmsprop import rmsprop
 from .rprop import rprop
 from .sgd import sgd
+from .sparse_adam import sparse_adam
 
 __all__ = [
     "adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop", "rprop", "sgd",
+    "sparse_adam",
 ]  # fmt: skip

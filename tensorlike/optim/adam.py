@@ -13,7 +13,7 @@ from tensorlike.tensor import Tensor
 from .blocks import in_blocks
 from .functional_form import functional_form
 from .optimizer import Group, Optimizer, ParamsT, State
-from .options import check_betas, check_implementation, check_not_negative, check_rate, number, rate, scalar_dtype
+from .options import check_implementation, check_means, check_rate, number, rate, scalar_dtype
 
 __all__ = ["Adam", "adam"]
 
@@ -76,9 +76,7 @@ class Adam(Optimizer):
         check_rate(lr)
         if isinstance(lr, Tensor) and foreach and not capturable:
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
-        check_not_negative(epsilon=eps)
-        check_betas(betas)
-        check_not_negative(weight_decay=weight_decay)
+        check_means(eps, betas, weight_decay=weight_decay)
         if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
             raise ValueError("betas must be either both floats or both Tensors")
         super().__init__(

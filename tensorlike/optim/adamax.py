@@ -9,7 +9,7 @@ from tensorlike.tensor import Tensor
 
 from .functional_form import functional_form
 from .optimizer import Group, ParamsT, State
-from .options import check_betas, check_not_negative, check_rate, rate
+from .options import check_means, check_rate, rate
 from .rules import ElementwiseOptimizer
 
 __all__ = ["Adamax", "adamax"]
@@ -56,9 +56,7 @@ class Adamax(ElementwiseOptimizer):
         capturable: bool = False,
     ) -> None:
         check_rate(lr)
-        check_not_negative(epsilon=eps)
-        check_betas(betas)
-        check_not_negative(weight_decay=weight_decay)
+        check_means(eps, betas, weight_decay=weight_decay)
         defaults = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,

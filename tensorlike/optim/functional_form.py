@@ -42,7 +42,10 @@ def functional_form(
         if "eps1" in given:
             given["eps"] = (given["eps1"], given["eps2"])
         # The rule of one parameter needs no other part of an optimizer.
-        rule = object.__new__(optimizer)._update
+        made = object.__new__(optimizer)
+        rule = made._update
+        if parameters:
+            made._check_foreach(given)
         with recording_block(bool(given["differentiable"])):
             for number, (parameter, gradient) in enumerate(zip(parameters, grads)):
                 state = {key: values[number] for key, values in states.items() if number < len(values)}

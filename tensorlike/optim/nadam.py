@@ -9,7 +9,7 @@ from tensorlike.tensor import Tensor
 
 from .functional_form import functional_form
 from .optimizer import Group, ParamsT, State
-from .options import check_betas, check_not_negative, check_rate, rate, scalar_dtype
+from .options import check_means, check_rate, rate, scalar_dtype
 from .rules import ElementwiseOptimizer
 
 __all__ = ["NAdam", "nadam"]
@@ -66,9 +66,7 @@ class NAdam(ElementwiseOptimizer):
         differentiable: bool = False,
     ) -> None:
         check_rate(lr)
-        check_not_negative(epsilon=eps)
-        check_betas(betas)
-        check_not_negative(weight_decay=weight_decay, momentum_decay=momentum_decay)
+        check_means(eps, betas, weight_decay=weight_decay, momentum_decay=momentum_decay)
         defaults = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
             "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,

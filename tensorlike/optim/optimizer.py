@@ -18,7 +18,7 @@ from tensorlike.utils.hooks import RemovableHandle, register_hook
 
 from ._extending import *  # noqa: F403 - names of PyTorch's module, for optimizers of other libraries
 from ._extending import _get_capturable_supported_devices
-from .options import LATER_OPTIONS, scalar_dtype
+from .options import LATER_OPTIONS, check_foreach, scalar_dtype
 
 explain_absent_names(__name__)
 
@@ -147,6 +147,8 @@ class Optimizer:
                 loss = closure()
         with recording_block(bool(self.defaults.get("differentiable"))):
             for group in self.param_groups:
+                if group.get("foreach") and any(parameter.grad is not None for parameter in group["params"]):
+                    self._check_foreach(group)
                 capturable = group.get("capturable")
                 for parameter in group["params"]:
                     gradient = parameter.grad
@@ -164,6 +166,10 @@ class Optimizer:
                     if state:
                         self.state[parameter] = state
         return loss
+
+    def _check_foreach(self, group: Group) -> None:
+        """Raise AssertionError for a group whose steps PyTorch cannot record. Called by `_step`."""
+        check_foreach(group)
 
     def _check_gradient(self, parameter: Tensor, gradient: Tensor, capturable: Any) -> None:
         """Raise RuntimeError for sparse gradients that the optimizer does not take, AssertionError for `capturable`

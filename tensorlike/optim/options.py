@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import tensorlike as tl
@@ -47,6 +48,13 @@ def check_betas(betas: Any) -> None:
             raise ValueError(f"Invalid beta parameter at index {position}: {beta}")
 
 
+def check_means(eps: float, betas: Any, **others: float) -> None:
+    """Raise ValueError for options of running means that Adam and its kin do not take: `others` are at least 0."""
+    check_not_negative(epsilon=eps)
+    check_betas(betas)
+    check_not_negative(**others)
+
+
 def check_implementation(foreach: bool | None, fused: bool | None, differentiable: bool) -> None:
     """Raise RuntimeError for `foreach`, `fused` and other choices that exclude each other; they all run one
     implementation.
@@ -55,6 +63,12 @@ def check_implementation(foreach: bool | None, fused: bool | None, differentiabl
         raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def check_foreach(group: Mapping[str, Any]) -> None:
+    """Raise AssertionError for steps of `foreach` that are to be recorded: PyTorch's functions of lists cannot be."""
+    if group.get("foreach") and group.get("differentiable"):
+        raise AssertionError("_foreach ops don't support autograd: leave out foreach=True or differentiable=True")
 
 
 def number(value: Any) -> Any:

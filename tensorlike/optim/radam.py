@@ -9,7 +9,7 @@ from tensorlike.tensor import Tensor
 
 from .functional_form import functional_form
 from .optimizer import Group, ParamsT, State
-from .options import check_betas, check_not_negative, check_rate, rate
+from .options import check_means, check_rate, rate
 from .rules import ElementwiseOptimizer
 
 __all__ = ["RAdam", "radam"]
@@ -63,9 +63,7 @@ class RAdam(ElementwiseOptimizer):
         differentiable: bool = False,
     ) -> None:
         check_rate(lr)
-        check_not_negative(epsilon=eps)
-        check_betas(betas)
-        check_not_negative(weight_decay=weight_decay)
+        check_means(eps, betas, weight_decay=weight_decay)
         defaults = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
             "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,

@@ -96,6 +96,9 @@ class SGD(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         return self._step(closure)
 
+    def _check_foreach(self, group: Group) -> None:
+        """Do nothing: PyTorch's SGD records either implementation."""
+
     def _update(self, parameter: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         momentum = group["momentum"]
         known = state.get("momentum_buffer")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import tensorlike as tl
@@ -69,16 +70,56 @@ class SparseAdam(Optimizer):
             state["exp_avg"] = tl.zeros_like(parameter)
             state["exp_avg_sq"] = tl.zeros_like(parameter)
         state["step"] += 1
-        rows, values = sparse_rows(gradient)
-        if not values.numel():
-            return
-        if group["maximize"]:
-            values = -values
-        beta1, beta2 = group["betas"]
-        mean, square = state["exp_avg"][rows], state["exp_avg_sq"][rows]
-        mean = mean + (values - mean) * (1 - beta1)
-        square = square + (values * values - square) * (1 - beta2)
-        state["exp_avg"].index_put_(rows, mean)
-        state["exp_avg_sq"].index_put_(rows, square)
-        size = number(group["lr"]) * (1 - beta2 ** state["step"]) ** 0.5 / (1 - beta1 ** state["step"])
-        parameter.index_put_(rows, parameter[rows] - mean / (square.sqrt() + group["eps"]) * size)
+        options = {name: group[name] for name in ("eps", "lr", "maximize")}
+        _update_rows(
+            parameter, gradient, state["exp_avg"], state["exp_avg_sq"], state["step"], betas=group["betas"], **options
+        )
+
+
+def _update_rows(
+    parameter: Tensor,
+    gradient: Tensor,
+    exp_avg: Tensor,
+    exp_avg_sq: Tensor,
+    step: int,
+    *,
+    betas: tuple[float, float],
+    eps: float,
+    lr: float | Tensor,
+    maximize: bool,
+) -> None:
+    """Take the step numbered `step` of one parameter, in the elements or rows that its gradient names."""
+    rows, values = sparse_rows(gradient)
+    if not values.numel():
+        return
+    if maximize:
+        values = -values
+    beta1, beta2 = betas
+    mean, square = exp_avg[rows], exp_avg_sq[rows]
+    mean = mean + (values - mean) * (1 - beta1)
+    square = square + (values * values - square) * (1 - beta2)
+    exp_avg.index_put_(rows, mean)
+    exp_avg_sq.index_put_(rows, square)
+    size = number(lr) * (1 - beta2**step) ** 0.5 / (1 - beta1**step)
+    parameter.index_put_(rows, parameter[rows] - mean / (square.sqrt() + eps) * size)
+
+
+def sparse_adam(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    state_steps: Sequence[int],
+    *,
+    eps: float,
+    beta1: float,
+    beta2: float,
+    lr: float | Tensor,
+    maximize: bool,
+) -> None:
+    """Take one step of SparseAdam: update the parameters, and the means in the lists.
+
+    `state_steps` are the numbers of the steps, from 1; they are left as they are.
+    """
+    for row in zip(params, grads, exp_avgs, exp_avg_sqs, state_steps, strict=False):
+        _update_rows(*row, betas=(beta1, beta2), eps=eps, lr=lr, maximize=maximize)

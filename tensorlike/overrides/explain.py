@@ -9,8 +9,8 @@ from typing import Any
 
 from tensorlike._library_name import pytorch
 from tensorlike.dispatch.collect import NUMPY_NAMES, indices
-from tensorlike.dispatch.core import MISSING, STATE, plan_for, under_guards
-from tensorlike.dispatch.errors import Step, function_name, inherits_default, no_rule, numbered, rules, steps
+from tensorlike.dispatch.core import MISSING, STATE, inherits_default, plan_for, under_guards
+from tensorlike.dispatch.errors import Step, function_name, no_rule, numbered, rules, steps
 from tensorlike.dispatch.modes import current_modes
 from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.registry import registered

@@ -2,12 +2,17 @@
 
 # Note [Names in files]
 A pickle names a class by its module, `tensorlike.nn.modules.linear` here, and Python's own pickler writes only names
-under which it can import. While this library is installed as torch it can; otherwise a pickler written in Python writes
-PyTorch's names. What PyTorch has no name for keeps its own.
+under which it can import. While this library is installed as torch it can. Otherwise it writes the names here, and they
+are replaced in the pickle. Every name is written once, since pickles refer to it from then on: so what is found once is
+the name itself. Where it is found again, in a text or in a pickle within the pickle, and in the protocols from 4 on,
+which say how long their parts are, a pickler written in Python writes PyTorch's names. It takes twice the time. What
+PyTorch has no name for keeps its own.
 """
 
 from __future__ import annotations
 
+import copyreg
+import io
 import pickle
 from collections.abc import Callable
 from types import FunctionType
@@ -24,7 +29,7 @@ from tensorlike.tensor.serialization import FOR_FILES
 from tensorlike.tensor.storage import TypedStorage, UntypedStorage, typed_storage
 from tensorlike.tensor.torch_pickles import storage_reference
 
-__all__ = ["StorageCollector", "pickler_for"]
+__all__ = ["StorageCollector", "dump"]
 
 #: The modules whose functions pickles call by names that start with an underscore.
 _CALLED: Final = frozenset(("tensorlike._tensor", "tensorlike._utils", "tensorlike.serialization"))
@@ -89,23 +94,31 @@ class _InstalledPickler(pickle.Pickler):
         return self.storages.reference(obj)
 
 
-class _TorchPickler(_PythonPickler):  # type: ignore[misc]
-    """Writes PyTorch's names: see Note [Names in files]."""
+def _name_in_pytorch(obj: Any, name: str | None = None) -> tuple[str, str, str] | None:
+    """Return the module of a class, function or dtype, its name and PyTorch's module; None where it keeps its own."""
+    own = name or getattr(obj, "__qualname__", None)
+    module = getattr(obj, "__module__", None)
+    if not isinstance(module, str) or not isinstance(own, str) or type(obj) is layouts.memory_format:
+        return None
+    found = home_of(module, own) if own[:1] != "_" or module in _CALLED else None
+    return None if found is None else (module, own, found)
 
-    def __init__(self, file: Any, protocol: int, storages: StorageCollector) -> None:
-        super().__init__(file, protocol)
-        self.storages = storages
+
+class _Naming:
+    """What both picklers below say of tensors and storages."""
+
+    storages: StorageCollector
 
     def persistent_id(self, obj: Any) -> Any:
         """Return the reference to a storage; None for anything else, which is pickled."""
         return self.storages.reference(obj)
 
-    def reducer_override(self, obj: Any) -> Any:
+    def reduced(self, obj: Any, protocol: int) -> Any:
         """Return how a tensor or a layout is made again, and NotImplemented for what Python's rules say that of."""
         if isinstance(obj, TensorBase):
             token = FOR_FILES.set(True)
             try:
-                found = obj.__reduce_ex__(self.proto)
+                found = obj.__reduce_ex__(protocol)
             finally:
                 FOR_FILES.reset(token)
             if isinstance(found, tuple) and len(found) == 2:
@@ -117,16 +130,72 @@ class _TorchPickler(_PythonPickler):  # type: ignore[misc]
             return _get_layout, (f"torch.{repr(obj).rpartition('.')[2]}",)
         return NotImplemented
 
+
+class _RenamingPickler(_Naming, pickle.Pickler):
+    """Python's own pickler, whose names are replaced afterwards: see Note [Names in files]."""
+
+    def __init__(self, file: Any, protocol: int, storages: StorageCollector) -> None:
+        super().__init__(file, protocol)
+        self.storages, self.protocol = storages, protocol
+        self.names: dict[bytes, bytes] = {}
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Return how an object is made again, and note what has a name of PyTorch's."""
+        found = self.reduced(obj, self.protocol)
+        if found is not NotImplemented:
+            return found
+        kind = type(obj)
+        name = None
+        if not (kind is FunctionType or issubclass(kind, type)):
+            # Such as a dtype, which is pickled by its name.
+            if kind.__module__.partition(".")[0] != "tensorlike" or kind in copyreg.dispatch_table:
+                return NotImplemented
+            found = obj.__reduce_ex__(self.protocol)
+            if not isinstance(found, str):
+                return found
+            name = found
+        named = _name_in_pytorch(obj, name)
+        if named is not None:
+            module, own, there = named
+            self.names[f"c{module}\n{own}\n".encode()] = f"c{there}\n{own}\n".encode()
+        return found
+
+    def renamed(self, text: bytes) -> bytes | None:
+        """Return a pickle with PyTorch's names; None where the place of one is in doubt."""
+        places = []
+        for name in self.names:
+            place = text.find(name)
+            # A class within a class is not written by its name.
+            if place >= 0:
+                if text.find(name, place + 1) >= 0:
+                    return None
+                places.append((place, name))
+        parts: list[bytes] = []
+        end = 0
+        for place, name in sorted(places):
+            parts += (text[end:place], self.names[name])
+            end = place + len(name)
+        return b"".join((*parts, text[end:]))
+
+
+class _TorchPickler(_Naming, _PythonPickler):  # type: ignore[misc]
+    """Writes PyTorch's names: see Note [Names in files]."""
+
+    def __init__(self, file: Any, protocol: int, storages: StorageCollector) -> None:
+        super().__init__(file, protocol)
+        self.storages = storages
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Return how an object is made again."""
+        return self.reduced(obj, self.proto)
+
     def save_global(self, obj: Any, name: str | None = None) -> None:
         """Write the name of a class, a function or a dtype."""
-        own = name or getattr(obj, "__qualname__", None)
-        module = getattr(obj, "__module__", None)
-        found = None
-        if isinstance(module, str) and isinstance(own, str) and type(obj) is not layouts.memory_format:
-            found = home_of(module, own) if own[:1] != "_" or module in _CALLED else None
-        if found is None or own is None:
+        named = _name_in_pytorch(obj, name)
+        if named is None:
             super().save_global(obj, name)
             return
+        _, own, found = named
         if self.proto >= 4:
             self.save(found)
             self.save(own)
@@ -138,7 +207,17 @@ class _TorchPickler(_PythonPickler):  # type: ignore[misc]
     dispatch = {**_PythonPickler.dispatch, FunctionType: save_global}
 
 
-def pickler_for(file: Any, protocol: int, storages: StorageCollector) -> _InstalledPickler | _TorchPickler:
-    """Return a pickler that writes to `file` and leaves the storages of an object to `storages`."""
-    kind = _InstalledPickler if LIBRARY.name == "torch" else _TorchPickler
-    return kind(file, protocol, storages)
+def dump(obj: object, file: Any, protocol: int, storages: StorageCollector) -> None:
+    """Write the pickle of an object to a file, and leave its storages to `storages`."""
+    if LIBRARY.name == "torch":
+        _InstalledPickler(file, protocol, storages).dump(obj)
+        return
+    if 0 < protocol < 4:
+        written = io.BytesIO()
+        pickler = _RenamingPickler(written, protocol, storages)
+        pickler.dump(obj)
+        text = pickler.renamed(written.getvalue())
+        if text is not None:
+            file.write(text)
+            return
+    _TorchPickler(file, protocol, storages).dump(obj)

@@ -33,7 +33,7 @@ import numpy as np
 from tensorlike.tensor.storage import UntypedStorage
 
 from .options import OPTIONS
-from .pickling import StorageCollector, pickler_for
+from .pickling import StorageCollector, dump
 from .places import location_tag
 
 __all__ = ["DEFAULT_PROTOCOL", "MAGIC_NUMBER", "PROTOCOL_VERSION", "check_pickle_module", "save"]
@@ -102,7 +102,7 @@ def save(
     pickled = io.BytesIO()
     first_format = not _use_new_zipfile_serialization
     collector = StorageCollector(location_tag, first_format)
-    pickler_for(pickled, pickle_protocol, collector).dump(obj)
+    dump(obj, pickled, pickle_protocol, collector)
     storages = list(collector.storages.values())
     skipping = OPTIONS.skipping
 

@@ -21,7 +21,7 @@ from .runtime import copied
 from .storage import UntypedStorage, placed_in, view_in
 from .tensor import Tensor
 
-__all__ = ["deepcopy_tensor", "rebuild_tensor", "reduce_tensor"]
+__all__ = ["deepcopy_tensor", "rebuild_tensor", "reduce_here", "reduce_tensor"]
 
 #: Whether `reduce_tensor` is called for a file of `save`.
 FOR_FILES: ContextVar[bool] = ContextVar("FOR_FILES", default=False)
@@ -76,9 +76,9 @@ def rebuild_tensor(
     return tensor
 
 
-def reduce_tensor(tensor: Any, array: Any = None) -> Any:
+def reduce_tensor(tensor: Any) -> Any:
     """Return the state of a tensor for pickle: its storage, shared by tensors on the same memory, and its geometry in
-    it. With `array`, its elements lie there.
+    it.
 
     Nothing is copied: pickle writes the storage, and copy.copy returns a tensor on the same memory, as in PyTorch.
     While this library is installed as torch, and in files, the functions that rebuild it are those that PyTorch names.
@@ -87,6 +87,11 @@ def reduce_tensor(tensor: Any, array: Any = None) -> Any:
         from .torch_pickles import reduce_as_torch
 
         return reduce_as_torch(tensor)
+    return reduce_here(tensor)
+
+
+def reduce_here(tensor: Any, array: Any = None) -> Any:
+    """Return the state of a tensor for another process that runs this library. With `array`, its elements lie there."""
     if array is None:
         array = tensor._tl_data
     if not isinstance(array, np.ndarray):

@@ -335,13 +335,22 @@ def placed_in(array: np.ndarray[Any, Any]) -> tuple[UntypedStorage, int]:
     return storage, int(data_pointer(array)) - storage.data_ptr() if array.size else 0
 
 
+class SharedBlock:
+    """The base of objects that hand a part of shared memory to NumPy."""
+
+    __slots__ = ()
+
+
 def is_shared(owner: Any) -> bool:
     """Return whether the memory of an owning array is shared between processes."""
     if not isinstance(owner, np.ndarray):
         return bool(device_of(owner).type == "cuda")
     # Nothing is mapped before `mmap` is imported, here by shared.py.
     mapping = sys.modules.get("mmap")
-    return mapping is not None and isinstance(getattr(owner.base, "obj", owner.base), mapping.mmap)
+    if mapping is None:
+        return False
+    memory = getattr(owner.base, "obj", owner.base)
+    return isinstance(memory, mapping.mmap) or isinstance(getattr(memory, "base", None), SharedBlock)
 
 
 def relocated(storage: UntypedStorage, array: np.ndarray[Any, Any]) -> None:

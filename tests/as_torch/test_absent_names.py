@@ -42,8 +42,8 @@ def test_errors_while_installed():
             from torch.nn.functional import scaled_mm
         with pytest.raises(ImportError, match="^cannot import name 'nope' from 'torch'"):
             from torch import nope
-        with pytest.raises(ModuleNotFoundError, match="'torch._dynamo': .*underscore"):
-            import torch._dynamo
+        with pytest.raises(ModuleNotFoundError, match="'torch._inductor': .*underscore"):
+            import torch._inductor
         with pytest.raises(ModuleNotFoundError, match="^No module named 'torch.tensor'$"):
             import torch.tensor  # A function, of which this library has a package.
         assert torch.tensor([1]).tolist() == [1]
@@ -65,7 +65,7 @@ def test_placeholders():
         from torch import export, package
         from torch.export import Tracer, symbolic_trace
         from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
-        from torch._dynamo import allow_in_graph
+        from torch._inductor import compile_fx
 
         # Where no import asks, the truth.
         assert not hasattr(torch, "AliasDb") and not hasattr(torch, "package") and not hasattr(export, "Interpreter")
@@ -87,7 +87,7 @@ def test_placeholders():
         def f(x: Optional[AliasDb], y: "Tracer | int", z: torch.export.Node = None) -> FSDP[int]:
             return x
         assert f(1, 2) == 1
-        for use in (Tracer, Mine, Layer, AliasDb, FSDP, symbolic_trace, allow_in_graph, onnx.export, torch.export.wrap):
+        for use in (Tracer, Mine, Layer, AliasDb, FSDP, symbolic_trace, compile_fx, onnx.export, torch.export.wrap):
             with pytest.raises(NotImplementedError, match="is absent from tensorlike: "):
                 use(3)
         # The same one each time, and of what is in it as well.
@@ -102,7 +102,68 @@ def test_placeholders():
         with pytest.raises(ImportError):
             from torch import AliasDb
         tl.uninstall_as_torch()
-        assert not hasattr(tl, "export") and not hasattr(tl, "onnx")
+        assert not hasattr(tl, "export") and not hasattr(tl, "package")
+    """)
+
+
+def test_modules_that_code_imports_at_its_top():
+    """Of them the names that are absent are placeholders in any case, and a question finds the truth."""
+    code("""
+        import pytest
+        import tensorlike as tl
+        for module, name in ((tl.fx, "Tracer"), (tl.onnx, "export")):
+            with pytest.raises(AttributeError, match="tensorlike runs the Python"):
+                getattr(module, name)
+        tl.install_as_torch()
+        import torch
+        import torch._dynamo.config
+        import torch._dynamo.eval_frame
+        import torch.fx.graph_module
+        import torch.jit
+        import torch.onnx.symbolic_helper
+        from torch.fx import Interpreter, Tracer, symbolic_trace
+        from torch.jit import RecursiveScriptModule
+        from torch.onnx import export, operators
+
+        assert not hasattr(torch.fx, "Tracer") and not hasattr(torch.onnx, "export")
+        assert not hasattr(torch._dynamo, "explain") and getattr(torch.fx, "Node", 3) == 3
+        class Mine(Interpreter):
+            pass
+        for use in (Mine, Tracer, symbolic_trace, export, torch.onnx.export, torch._dynamo.explain, torch.fx.Graph):
+            with pytest.raises(NotImplementedError, match="is absent from tensorlike: "):
+                use(torch.nn.Linear(2, 2))
+        for call in (lambda: torch.jit.save(Mine, "f"), lambda: torch.jit.load("f")):
+            with pytest.raises(RuntimeError, match="compiled"):
+                call()
+        assert not isinstance(torch.nn.Linear(2, 2), (torch.fx.GraphModule, torch._dynamo.OptimizedModule))
+        assert torch.onnx.is_in_onnx_export() is False
+        shape = operators.shape_as_tensor(torch.ones(2, 3))
+        assert shape.dtype is torch.int64 and shape.tolist() == [2, 3]
+        assert operators.reshape_from_tensor_shape(torch.ones(6), shape).shape == (2, 3)
+
+        config = torch._dynamo.config
+        config.suppress_errors, config.of_another_version = True, 1
+        with config.patch("recompile_limit", 64):
+            assert torch._dynamo.config.recompile_limit == 64
+        @config.patch({"verbose": True}, new=1)
+        def limit():
+            return config.verbose
+        assert limit() is True and config.verbose is False and config.recompile_limit == 8
+        with config.patch(new_name=1):
+            assert config.new_name == 1
+        assert not hasattr(config, "new_name") and config.suppress_errors is True
+        def double(x):
+            return 2 * x
+        assert torch._dynamo.disable(double) is torch._dynamo.allow_in_graph(double) is double
+        torch._dynamo.mark_dynamic(torch.ones(2), 0)
+        torch._dynamo.reset()
+
+        # Of other modules they are absent as ever, and after the installation of these.
+        with pytest.raises(ImportError, match="tensorlike runs the Python"):
+            import torch.export
+        tl.uninstall_as_torch()
+        with pytest.raises(AttributeError, match="tensorlike runs the Python"):
+            tl.fx.Tracer
     """)
 
 

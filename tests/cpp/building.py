@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,4 +62,28 @@ def extension(name: str, suffix: str = ".cpp", **options: Any) -> Any:
     return cpp_extension.load(
         name, [str(SOURCES / f"{name}{suffix}")], extra_cflags=["-O0", *flags], extra_ldflags=flags,
         build_directory=build_folder(name), **options,
+    )  # fmt: skip
+
+
+def build(
+    name: str,
+    folder: Path,
+    flags: Sequence[str],
+    *,
+    ldflags: Sequence[str] = (),
+    includes: Sequence[Path] = (),
+    written: Mapping[Path, str] = {},
+) -> Path:
+    """Return the path of the extension of `sources/NAME.cpp`, built in a folder and not loaded.
+
+    `written` are the texts of files that go into it, by their paths: they are written when no other process builds
+    there.
+    """
+    from tensorlike.utils import cpp_extension
+
+    for parent in {folder, *(path.parent for path in written)}:
+        parent.mkdir(parents=True, exist_ok=True)
+    return cpp_extension._build_library(
+        name, [str(SOURCES / f"{name}.cpp")], folder, flags, [], ldflags, list(map(str, includes)),
+        False, None, False, None, written,
     )  # fmt: skip

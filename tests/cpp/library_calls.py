@@ -102,7 +102,7 @@ def library_calls(m: Any, lib: Any) -> dict[str, Callable[[], Any]]:
         "unclosed, unknown type, no name, name alone, twice, overloads, fewer arguments, more arguments, another type, "
         "another type again, another result, more results, no result, results as one, a list, an optional, "
         "another impl, impl first, two kernels, other namespace, impl in other namespace, def in an impl, "
-        "second library, fragments"
+        "second library, fragments, again"
     )
     for kind in kinds.split(", "):
         calls[f"registered {kind}"] = lambda kind=kind: said(lambda: m.registered(kind))

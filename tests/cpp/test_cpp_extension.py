@@ -1,5 +1,6 @@
 """Building and loading: what is built again, errors, setup.py, two versions of the headers, what PyTorch refuses."""
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -99,6 +100,36 @@ def test_the_errors_of_registrations_are_raised_by_the_load(tmp_path):
             cpp_extension.load(
                 name, [str(source)], extra_cflags=["-O0"], build_directory=tmp_path / name, is_python_module=False
             )
+        # Nothing of the failed block is left.
+        assert dir(getattr(tl.ops, f"tests_wrong_{number}")) == []
+    # So the mended extension is loaded, in the same namespace.
+    body = 'm.def("other(Tensor x, int n) -> Tensor", [](at::Tensor x, int64_t n) { return x + n; });'
+    source.write_text(SMALL.format(name=name, more=f"TORCH_LIBRARY(tests_wrong_2, m) {{ {body} }}"))
+    cpp_extension.load(
+        name, [str(source)], extra_cflags=["-O0"], build_directory=tmp_path / name, is_python_module=False
+    )
+    assert tl.ops.tests_wrong_2.other(tl.ones(2), 3).tolist() == [4.0, 4.0]
+
+
+def test_operators_of_the_old_way_end_with_their_object(tmp_path):
+    source = tmp_path / "old_way.cpp"
+    block = """
+    at::Tensor next(const at::Tensor& x) { return x + 1; }
+    static auto stays = torch::RegisterOperators().op("tests_old_way::stays(Tensor x) -> Tensor", &next);
+    static const bool ended = [] {
+      torch::RegisterOperators registry("tests_old_way::ends(Tensor x) -> Tensor", &next);
+      torch::RegisterOperators moved(std::move(registry));
+      return c10::Dispatcher::singleton().findOp({"tests_old_way::ends", ""}).has_value();
+    }();
+    extern "C" bool was_there() { return ended; }
+    """
+    source.write_text(SMALL.format(name="old_way", more=block))
+    path = cpp_extension.load(
+        "old_way", [str(source)], extra_cflags=["-O0"], build_directory=tmp_path / "old_way", is_python_module=False
+    )
+    assert ctypes.CDLL(path).was_there()
+    assert dir(tl.ops.tests_old_way) == ["stays"]
+    assert tl.ops.tests_old_way.stays(tl.ones(2)).tolist() == [2.0, 2.0]
 
 
 def test_a_kernel_may_be_registered_before_its_operator_is_defined(tmp_path):

@@ -42,12 +42,11 @@ print("all calls are made")
 
 #: Builds it before, so that the compiler does not run under the sanitizer.
 BUILD = """
-import os, sys
+import sys
 from pathlib import Path
-from tensorlike.utils import cpp_extension
+from tests.cpp.building import build
 name, source, folder, *flags = sys.argv[1:]
-Path(folder).mkdir(parents=True, exist_ok=True)
-cpp_extension._build_library(name, [source], Path(folder), flags, [], flags, [], False, None, False, None)
+build(name, Path(folder), flags, ldflags=flags)
 """
 
 

@@ -10,17 +10,15 @@ import pytest
 
 import tensorlike as tl
 from tensorlike.utils import cpp_extension
-from tests.cpp.building import SOURCES, build_folder, in_full, require_compiler
+from tests.cpp.building import build, build_folder, in_full, require_compiler
 
 pytestmark = [pytest.mark.slow, in_full]
 
 INCLUDE = Path(cpp_extension.__file__).parent.parent / "include"
 
 
-def later_headers(folder: Path) -> Path:
-    """Return a copy of the headers with another name of their binary interface, and classes laid out otherwise."""
-    copy = folder / "include"
-    shutil.copytree(INCLUDE, copy, dirs_exist_ok=True)
+def later_headers(folder: Path) -> dict[Path, str]:
+    """Return the headers with another name of their binary interface, and classes laid out otherwise: texts by path."""
     counted = "std::atomic<size_t> references_{"
     changes = {
         "config.h": ("_NAMESPACE tensorlike_v1", "_NAMESPACE tensorlike_v2"),
@@ -28,28 +26,25 @@ def later_headers(folder: Path) -> Path:
         "intrusive_ptr.h": (f"mutable {counted}", f"int64_t added_ = 7; mutable {counted}"),
         "autograd.h": ("PyObject* python_ = nullptr;", "double added_[2] = {}; PyObject* python_ = nullptr;"),
     }
+    texts = {path.relative_to(INCLUDE): path.read_text() for path in INCLUDE.rglob("*") if path.is_file()}
     for name, (before, after) in changes.items():
-        path = copy / "tensorlike" / name
-        text = path.read_text()
-        assert text.count(before) == 1, (name, before)
-        path.write_text(text.replace(before, after))
-    return copy
+        path = Path("tensorlike", name)
+        assert texts[path].count(before) == 1, (name, before)
+        texts[path] = texts[path].replace(before, after)
+    return {folder / path: text for path, text in texts.items()}
 
 
 @pytest.fixture(scope="module")
-def versions(tmp_path_factory):
+def versions():
     require_compiler()
     built = {}
     for version in (1, 2, 3):
         folder = build_folder(f"version{version}")
-        folder.mkdir(parents=True, exist_ok=True)
-        includes = [str(later_headers(folder))] if version == 2 else []
-        built[version] = Path(
-            cpp_extension.load(
-                "versions", [str(SOURCES / "versions.cpp")], extra_cflags=["-O0", f"-DVERSION={version}"],
-                extra_include_paths=includes, build_directory=folder, is_python_module=False,
-            )
-        )  # fmt: skip
+        # Under the lock of the build: another process may build there, with headers of another state of the tree.
+        headers = later_headers(folder / "include") if version == 2 else {}
+        includes = [folder / "include"] if headers else []
+        built[version] = build("versions", folder, ["-O0", f"-DVERSION={version}"], includes=includes, written=headers)
+        tl.ops.load_library(built[version])
     return SimpleNamespace(one=tl.ops.tests_version1, two=tl.ops.tests_version2, files=built)
 
 

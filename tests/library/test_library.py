@@ -6,6 +6,8 @@ import pickle
 import pytest
 
 import tensorlike as tl
+from tensorlike.dispatch.registry import REGISTRY
+from tensorlike.library import blocks, operators
 from tensorlike.library.schema import parse_schema
 from tensorlike.testing.override_coverage import Recorder
 
@@ -69,6 +71,27 @@ def test_a_library_takes_its_operators_back():
         tl.ops.tests_library_gone.once
     assert packet not in tl.overrides.get_testing_overrides()
     tl.library.Library("tests_library_gone", "DEF")._destroy()
+
+
+def test_a_library_that_ends_leaves_nothing_in_the_tables():
+    def sizes():
+        return [len(table) for table in (operators.OPERATORS, operators.NAMESPACES, blocks._waiting, REGISTRY)]
+
+    before = sizes()
+    made = tl.library.Library("tests_library_ends", "DEF")
+    made.define("defined(Tensor x) -> Tensor")
+    made.impl("defined", lambda x: x, "CPU")
+    made.impl("waiting", lambda x: x, "CPU")
+    assert [n - b for n, b in zip(sizes(), before, strict=True)] == [1, 1, 1, 1]
+    made._destroy()
+    assert sizes() == before
+    # Ending it once more takes nothing from the library that has the namespace now.
+    again = tl.library.Library("tests_library_ends", "DEF")
+    made._destroy()
+    with pytest.raises(RuntimeError, match="Only a single TORCH_LIBRARY can be used to register the namespace"):
+        tl.library.Library("tests_library_ends", "DEF")
+    again._destroy()
+    assert sizes() == before
 
 
 def test_types_modes_and_explain_know_an_operator(library):

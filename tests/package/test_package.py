@@ -83,9 +83,10 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_wheel_holds_the_package_with_its_types_and_nothing_else(distributions: Path) -> None:
     [wheel] = distributions.glob("*.whl")
-    # 1.69 MB, of which 1.25 are Python with its docstrings; 1.5 was the aim before distributions, optimizers, data
-    # loading, sparse tensors and the C++ headers came.
-    assert wheel.stat().st_size < 1_720_000
+    # 1.69 MB, compressed: 0.98 are Python code, 0.29 its docstrings, 0.06 its comments, 0.15 headers of C++, 0.03
+    # stubs, 0.04 the list of files with their checksums, 0.13 the archive's own entries of 860 files. zlib's highest
+    # level would save 0.3 percent.
+    assert wheel.stat().st_size < 1_700_000
     names = set(zipfile.ZipFile(wheel).namelist())
     metadata = f"tensorlike-{PROJECT['version']}.dist-info/"
     assert [name for name in names if not name.startswith(("tensorlike/", metadata))] == []

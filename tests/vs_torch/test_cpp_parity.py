@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cpp.building import CACHE, SOURCES, require_compiler
+from tensorlike.utils.cpp_extension import _Lock
+from tests.cpp.building import SOURCES, build_folder, require_compiler
 from tests.cpp.test_features import EXPECTED, agree
 
 ROOT = Path(__file__).parent.parent.parent
@@ -33,12 +34,15 @@ print(json.dumps(found))
 
 def recorded():
     """Return the outcomes of all calls on PyTorch."""
-    folder = CACHE / "pytorch"
+    folder = build_folder("pytorch")
     folder.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    result = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(SOURCES), str(folder)], capture_output=True, text=True, env=environment
-    )
+    # PyTorch waits for ever for the file `lock` of a run that was ended while it built.
+    with _Lock(folder / "run.lock"):
+        (folder / "lock").unlink(missing_ok=True)
+        result = subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(SOURCES), str(folder)], capture_output=True, text=True, env=environment
+        )
     assert result.returncode == 0, result.stderr[-4000:]
     return json.loads(result.stdout.splitlines()[-1])
 

@@ -411,3 +411,29 @@ def test_tensors_in_queues_agree():
         return found, base.is_shared()
 
     assert sent(tl) == sent(torch)
+
+
+class Large:
+    def __len__(self):
+        return 4
+
+    def __init__(self, library):
+        self.library = library
+
+    def __getitem__(self, index):
+        return self.library.full((50_000,), float(index))
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("size", [None, 2])
+def test_batches_of_workers_are_shared(workers, size):
+    found = []
+    for library in (torch, tl):
+        loader = library.utils.data.DataLoader(Large(library), batch_size=size, num_workers=workers)
+        found.append([(x.is_shared(), x[..., 1:].is_shared(), x.clone().is_shared()) for x in loader])
+        # Sent on, they stay shared, and keep their elements.
+        [kept, *_] = loader
+        assert kept.share_memory_().is_shared()
+        assert kept.flatten()[0] == 0
+    assert found[0] == found[1]
+    assert found[1][0][0] is bool(workers)

@@ -149,3 +149,82 @@ def test_a_traced_operator_asks_the_same():
 def test_numbers_of_numpy_are_operands():
     for name in ("add", "mul", "pow", "lt"):
         assert type(function_of(name)(tl.ones(2), np.float32(2))) is tl.Tensor
+
+
+#: What a type of tensors answers: nothing, the methods of the right operand alone, everything.
+ANSWERS = {
+    "nothing": lambda name: NotImplemented,
+    "reflected": lambda name: "reflected" if name.startswith("__r") or name in ("gt", "ge") else NotImplemented,
+    "everything": lambda name: "answered",
+}
+
+
+def tensor_types(library, asked):
+    """Types whose operands inherit the operators of Tensor, by name."""
+
+    def kind(name, answer, base=library.Tensor):
+        def implementation(cls, func, types, args=(), kwargs=None):
+            asked.append((name, (library.overrides.resolve_name(func) or func.__name__).rpartition(".")[2]))
+            return answer(asked[-1][1])
+
+        return type(name, (base,), {"__torch_function__": classmethod(implementation)})
+
+    found = {name: kind(name, answer) for name, answer in ANSWERS.items()}
+    found["own method"] = kind("own method", ANSWERS["nothing"], found["nothing"])
+    for name in (*ARITHMETIC, *BITWISE):
+        setattr(found["own method"], f"__r{name}__", lambda self, other, name=name: f"own {name}")
+    found["subclass"] = kind("subclass", ANSWERS["nothing"], found["nothing"])
+    switched_off = {"__torch_function__": library._C._disabled_torch_function_impl}
+    found["switched off"] = type("switched off", (library.Tensor,), switched_off)
+    found["plain"] = library.Tensor
+    found["duck"] = type("duck", (), {"__torch_function__": kind("duck", ANSWERS["nothing"]).__torch_function__})
+    return found
+
+
+TENSOR_TYPES = (*ANSWERS, "own method", "subclass", "switched off", "plain", "duck", "number")
+
+
+@pytest.mark.parametrize("right", TENSOR_TYPES)
+@pytest.mark.parametrize("left", TENSOR_TYPES)
+def test_an_inherited_method_of_the_right_operand_is_asked(left, right):
+    if left == "number" == right:
+        return
+    compared = 0
+    for name in OPERATORS:
+        # PyTorch takes no number as a matrix before it asks a type.
+        if name in ("eq", "ne", "divmod") or ("matmul" in name and "number" in (left, right)):
+            continue
+        found = []
+        for library in (torch, tl):
+            asked = []
+            kinds = tensor_types(library, asked)
+
+            def operand_of(kind, library=library, kinds=kinds, name=name):
+                if kind in ("duck", "number"):
+                    return 2 if kind == "number" else kinds["duck"]()
+                dtype = library.int64 if name.removeprefix("i") in BITWISE else library.float32
+                return library.ones(2, 2, dtype=dtype).as_subclass(kinds[kind])
+
+            first, second = operand_of(left), operand_of(right)
+            asked.clear()
+            found.append((outcome(lambda f=first, s=second, name=name: function_of(name)(f, s)), asked))
+        assert found[0] == found[1], name
+        compared += 1
+    assert compared > 20
+
+
+def test_the_last_refusal_of_a_comparison_says_who_refused():
+    refuses = tensor_types(tl, [])["nothing"]
+    unrelated = type("Unrelated", (tl.Tensor,), {"__torch_function__": vars(refuses)["__torch_function__"]})
+    x, one, other = tl.ones(2), tl.ones(2).as_subclass(refuses), tl.ones(2).as_subclass(unrelated)
+    for first, second in ((one, one), (one, other), (x, one), (one, x), (one, 2)):
+        for _ in range(2):
+            with pytest.raises(TypeError, match=r"no implementation found for .*(lt|gt)"):
+                operator.lt(first, second)
+
+
+def test_a_number_is_no_matrix_for_a_subclass_either():
+    for library in (torch, tl):
+        kind = type("Sub", (library.Tensor,), {})
+        with pytest.raises(TypeError):
+            2 @ library.ones(2).as_subclass(kind)

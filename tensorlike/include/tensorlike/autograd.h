@@ -420,12 +420,7 @@ class PythonContext {
   }
   ~PythonContext() {
     Gil gil;
-    // It may end while an exception of Python is on its way.
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    const Ref result(PyObject_CallMethod(manager_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
-    if (!result) PyErr_WriteUnraisable(manager_.get());
-    PyErr_Restore(type, value, trace);
+    c10::detail::call_at_end(manager_, "__exit__", Py_None, Py_None, Py_None);
     manager_ = Ref();
   }
   PythonContext(const PythonContext&) = delete;

@@ -4,6 +4,8 @@
 // There is one table of operators, in `tensorlike.library` of Python. A kernel of C++ is registered there as a function
 // that takes all arguments of its schema by position. Static variables of an extension register when it is loaded; an
 // error on the way is kept and raised by the function that loads it, since nothing may be thrown through the loader.
+// Operators and kernels end with the `Library` that registered them: that of a `TORCH_LIBRARY` block lives as long as the
+// extension, or ends with the error of its block, whose namespace may then be registered by the mended extension.
 #pragma once
 
 #include "autograd.h"
@@ -255,15 +257,15 @@ class TypedOperatorHandle;
 template <class R, class... A>
 class TypedOperatorHandle<R(A...)> {
  public:
-  explicit TypedOperatorHandle(PyObject* operator_) : operator_(operator_) {}
+  explicit TypedOperatorHandle(std::shared_ptr<PyObject> operator_) : operator_(std::move(operator_)) {}
   R call(A... arguments) const {
     detail::Gil gil;
     if constexpr (std::is_reference_v<R>) {
       // An operator that writes its first argument returns it.
-      at::detail::call_object<void>(operator_, arguments...);
+      at::detail::call_object<void>(operator_.get(), arguments...);
       return std::get<0>(std::tie(arguments...));
     } else {
-      return at::detail::call_object<R>(operator_, arguments...);
+      return at::detail::call_object<R>(operator_.get(), arguments...);
     }
   }
   // Call the operator for the keys that are left: its kernel of the backend, where those of autograd are not among them.
@@ -272,7 +274,7 @@ class TypedOperatorHandle<R(A...)> {
     if (keys.has_any(autograd_dispatch_keyset)) return call(arguments...);
     static at::detail::PythonFunction function("library.cpp.redispatch");
     detail::Gil gil;
-    const auto handle = detail::Ref::borrow(operator_);
+    const auto handle = detail::Ref::borrow(operator_.get());
     if constexpr (std::is_reference_v<R>) {
       at::detail::call<void>(function, handle, arguments...);
       return std::get<0>(std::tie(arguments...));
@@ -282,30 +284,30 @@ class TypedOperatorHandle<R(A...)> {
   }
 
  private:
-  PyObject* operator_;
+  std::shared_ptr<PyObject> operator_;
 };
 
 // An operator, found by its name.
 class OperatorHandle {
  public:
-  explicit OperatorHandle(PyObject* operator_) : operator_(operator_) {}
+  explicit OperatorHandle(std::shared_ptr<PyObject> operator_) : operator_(std::move(operator_)) {}
   template <class F>
   TypedOperatorHandle<F> typed() const {
     static at::detail::PythonFunction function("library.cpp.check_call");
     detail::Gil gil;
-    at::detail::call<void>(function, detail::Ref::borrow(operator_), at::detail::schema_of_signature<F>());
+    at::detail::call<void>(function, detail::Ref::borrow(operator_.get()), at::detail::schema_of_signature<F>());
     return TypedOperatorHandle<F>(operator_);
   }
   std::string schema() const {
     detail::Gil gil;
-    const detail::Ref found = detail::attribute(operator_, "_schema");
+    const detail::Ref found = detail::attribute(operator_.get(), "_schema");
     return at::detail::from_python<std::string>(detail::checked(PyObject_Str(found.get())).get());
   }
   // Call it with the arguments on a stack, and leave its results there.
   void callBoxed(Stack& stack) const {
     detail::Gil gil;
     const detail::Ref list(at::detail::to_python(stack)), tuple = detail::checked(PyList_AsTuple(list.get()));
-    const detail::Ref result = detail::checked(PyObject_Call(operator_, tuple.get(), nullptr));
+    const detail::Ref result = detail::checked(PyObject_Call(operator_.get(), tuple.get(), nullptr));
     stack.clear();
     if (PyTuple_Check(result.get()) != 0) {
       stack = at::detail::from_python<Stack>(result.get());
@@ -316,7 +318,7 @@ class OperatorHandle {
   void callBoxed(Stack* stack) const { callBoxed(*stack); }
 
  private:
-  PyObject* operator_;
+  std::shared_ptr<PyObject> operator_;
 };
 
 class Dispatcher {
@@ -329,8 +331,7 @@ class Dispatcher {
   OperatorHandle findSchemaOrThrow(const char* name, const char* overload_name) const {
     static at::detail::PythonFunction function("library.cpp.find_operator");
     detail::Gil gil;
-    // Operators live as long as the process.
-    return OperatorHandle(at::detail::call<detail::Ref>(function, name, overload_name).release());
+    return OperatorHandle(detail::shared(at::detail::call<detail::Ref>(function, name, overload_name)));
   }
   std::optional<OperatorHandle> findOp(const std::pair<std::string, std::string>& name) const {
     static at::detail::PythonFunction function("library.cpp.has_operator");
@@ -415,7 +416,7 @@ inline const std::string& parse(const std::string& text) { return text; }
 }
 using c10::str;
 
-// The operators of one namespace: defines them, and gives them kernels.
+// The operators of one namespace: defines them, and gives them kernels. They end with it.
 class Library final {
  public:
   enum Kind { DEF, IMPL, FRAGMENT };
@@ -427,7 +428,22 @@ class Library final {
   }
   C10_DISABLE_COPY_AND_ASSIGN(Library);
   Library(Library&&) = default;
-  Library& operator=(Library&&) = default;
+  Library& operator=(Library&& other) noexcept {
+    if (this != &other) {
+      end();
+      block_ = std::move(other.block_);
+      key_ = other.key_;
+    }
+    return *this;
+  }
+  ~Library() { end(); }
+  // Take back what was registered so far.
+  void reset() {
+    // While the interpreter goes down, what is registered goes with it.
+    if (!block_ || !c10::detail::interpreter_runs()) return;
+    at::detail::Gil gil;
+    c10::detail::call_at_end(block_, "end");
+  }
 
   Library& def(const std::string& schema) & {
     static at::detail::PythonFunction function("library.cpp.Block.define");
@@ -469,6 +485,10 @@ class Library final {
   torch::class_<T> class_(const std::string& name);
 
  private:
+  void end() noexcept {
+    reset();
+    c10::detail::drop(block_);
+  }
   Library& implement(const std::string& name, DispatchKey key, const CppFunction& kernel) {
     if (!kernel.kernel) return *this;
     static at::detail::PythonFunction function("library.cpp.Block.implement");
@@ -493,6 +513,7 @@ class LibraryInit final {
     register_safely([&] {
       Library library(kind, ns, key, file, line);
       init(library);
+      library_ = std::move(library);
     });
   }
   template <class F>
@@ -513,10 +534,13 @@ class LibraryInit final {
       Py_XDECREF(trace);
     }
   }
+
+ private:
+  std::optional<Library> library_;
 };
 }  // namespace detail
 
-// Operators defined by calls, the old way.
+// Operators defined by calls, the old way. They end with it.
 class RegisterOperators final {
  public:
   class Options {
@@ -574,9 +598,12 @@ class RegisterOperators final {
       const std::string schema = full.substr(separator + 2), name = schema.substr(0, schema.find('('));
       library.def(name != schema || kernels.empty() ? schema : schema + kernels[0].schema);
       for (const CppFunction& kernel : kernels) library.impl(name, kernel);
+      libraries_.push_back(std::move(library));
     });
     return *this;
   }
+
+  std::vector<Library> libraries_;
 };
 
 TENSORLIKE_END(torch)

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <atomic>
+#include <memory>
 #include <utility>
 
 TENSORLIKE_BEGIN(c10)
@@ -93,6 +94,29 @@ inline void drop(Ref& held) noexcept {
   }
   Gil gil;
   held = Ref();
+}
+
+// Return a reference that is copied and dropped in any thread.
+inline std::shared_ptr<PyObject> shared(Ref object) {
+  return {object.release(), [](PyObject* last) {
+            Ref held(last);
+            drop(held);
+          }};
+}
+
+// Return a name to look up. The interpreter keeps those that it looked up, each object of the same text apart.
+inline Ref interned(const char* name) { return Ref(PyUnicode_InternFromString(name)); }
+
+// Call a method where something ends, which cannot raise: an error of the method is printed. An exception of Python that is
+// on its way stays. Hold the lock of the interpreter.
+template <class... A>
+void call_at_end(const Ref& object, const char* method, A*... arguments) noexcept {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  const Ref name = interned(method);
+  const Ref result(name ? PyObject_CallMethodObjArgs(object.get(), name.get(), arguments..., nullptr) : nullptr);
+  if (!result) PyErr_WriteUnraisable(object.get());
+  PyErr_Restore(type, value, trace);
 }
 
 }  // namespace detail

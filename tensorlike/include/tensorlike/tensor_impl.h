@@ -24,7 +24,9 @@ TENSORLIKE_BEGIN(c10)
 namespace detail {
 
 // Return an attribute of an object as an owned reference.
-inline Ref attribute(PyObject* object, const char* name) { return checked(PyObject_GetAttrString(object, name)); }
+inline Ref attribute(PyObject* object, const char* name) {
+  return checked(PyObject_GetAttr(object, checked(interned(name).release()).get()));
+}
 
 // Objects of tensorlike that C++ needs, asked once.
 struct Python {

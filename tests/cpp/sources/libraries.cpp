@@ -17,15 +17,16 @@ std::tuple<Tensor, Tensor> both(const Tensor& x) { return {x, x}; }
 void nothing(const Tensor& x) {}
 }  // namespace
 
-// Libraries end with the process: what they register stays.
-torch::Library& opened(torch::Library::Kind kind, const std::string& ns, std::optional<c10::DispatchKey> key = {}) {
-  return *new torch::Library(kind, ns, key, "libraries.cpp", 1);
+// What a library registers ends with it, so that calls leave nothing behind.
+torch::Library opened(torch::Library::Kind kind, const std::string& ns, std::optional<c10::DispatchKey> key = {}) {
+  return torch::Library(kind, ns, key, "libraries.cpp", 1);
 }
+bool is_there(const std::string& name) { return c10::Dispatcher::singleton().findOp({name, ""}).has_value(); }
 void registered(const std::string& kind) {
   using torch::Library;
   static int count = 0;
   const std::string ns = "tests_cpp_bad" + std::to_string(count++);
-  Library& m = opened(Library::FRAGMENT, ns);
+  Library m = opened(Library::FRAGMENT, ns);
   if (kind == "unclosed") m.def("f(Tensor x -> Tensor");
   if (kind == "unknown type") m.def("f(Tensr x) -> Tensor");
   if (kind == "no name") m.def("(Tensor x) -> Tensor");
@@ -63,14 +64,32 @@ void registered(const std::string& kind) {
   }
   if (kind == "other namespace") m.def("elsewhere::f(Tensor x) -> Tensor");
   if (kind == "impl in other namespace") m.impl("elsewhere::f", c10::DispatchKey::CPU, &same);
-  if (kind == "def in an impl") opened(Library::IMPL, ns, c10::DispatchKey::CPU).def("f(Tensor x) -> Tensor");
+  if (kind == "def in an impl") {
+    Library kernels = opened(Library::IMPL, ns, c10::DispatchKey::CPU);
+    kernels.def("f(Tensor x) -> Tensor");
+  }
   if (kind == "second library") {
-    opened(Library::DEF, ns + "_own");
-    opened(Library::DEF, ns + "_own");
+    const Library first = opened(Library::DEF, ns + "_own"), second = opened(Library::DEF, ns + "_own");
   }
   if (kind == "fragments") {
-    opened(Library::FRAGMENT, ns).def("g(Tensor x) -> Tensor", &same);
-    opened(Library::FRAGMENT, ns).def("h(Tensor x) -> Tensor", &same);
+    Library first = opened(Library::FRAGMENT, ns), second = opened(Library::FRAGMENT, ns);
+    first.def("g(Tensor x) -> Tensor", &same);
+    second.def("h(Tensor x) -> Tensor", &same);
+  }
+  if (kind == "again") {
+    for (int i = 0; i < 2; i++) {
+      Library own = opened(Library::DEF, ns + "_own");
+      own.def("f(Tensor x) -> Tensor", &same);
+      Library moved = std::move(own);
+      TORCH_CHECK(is_there(ns + "_own::f"));
+    }
+    TORCH_CHECK(!is_there(ns + "_own::f"));
+    m.def("f(Tensor x) -> Tensor", &same);
+    m.reset();
+    TORCH_CHECK(!is_there(ns + "::f"));
+    m.def("f(Tensor x, int n) -> Tensor", &plus);
+    m = opened(Library::FRAGMENT, ns + "_other");
+    TORCH_CHECK(!is_there(ns + "::f"));
   }
 }
 std::string found(const std::string& kind) {

@@ -240,7 +240,7 @@ raw_derivatives(
 @tensor_method(reflects=matmul, name="__rmatmul__")
 def _rmatmul(self: Tensor, other: Tensor) -> Tensor:
     """Return `other @ self`, for an `other` whose `@` does not take this tensor."""
-    return other.matmul(self)
+    return matmul(other, self)
 
 
 @primitive(out=True, own_layout=True)

@@ -239,16 +239,17 @@ def embedding_bag(
         per_sample_weights = None if per_sample_weights is None else per_sample_weights[:end]
     else:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    rows = weight.shape[0]
+    padding_idx = bag_padding(padding_idx, rows)
     indices = input.reshape(-1)
     if sparse and mode == "max":
         raise ValueError("max mode does not support sparse weights: leave out sparse=True")
-    padding_idx = bag_padding(padding_idx, weight.shape[0])
-    check_range(indices._tl_data, weight.shape[0], bags=True)
+    check_range(indices._tl_data, rows, bags=True)
     values = embedding(indices, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     bags = len(starts)
     bag = np.repeat(np.arange(bags), np.diff(np.append(starts, indices.shape[0])))
     number = input.new_tensor(bag)
-    row = _row(padding_idx, weight.shape[0])
+    row = _row(padding_idx, rows)
     counted = None if row < 0 else (indices != row)
     return bags_of(values, number, counted, bags, mode, per_sample_weights)
 
@@ -258,7 +259,7 @@ def bag_padding(padding_idx: int | None, rows: int) -> int | None:
     if padding_idx is None or -rows <= padding_idx < rows:
         return None if padding_idx is None else padding_idx % rows
     raise RuntimeError(
-        f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but got {padding_idx}"
+        f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}"
     )
 
 

@@ -29,9 +29,9 @@ import numpy as np
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.multiprocessing.reductions import check_history
 from tensorlike.tensor import Parameter, Tensor
-from tensorlike.tensor.serialization import reduce_tensor
+from tensorlike.tensor.serialization import reduce_here
 from tensorlike.tensor.shared import HAS_DESCRIPTORS, map_file, new_file
-from tensorlike.tensor.storage import UntypedStorage, owner_of
+from tensorlike.tensor.storage import SharedBlock, UntypedStorage, owner_of, rebuild_storage
 
 __all__ = ["Receiver", "Sender", "new_arena"]
 
@@ -75,7 +75,7 @@ class _BatchPickler(ForkingPickler):
     def reducer_override(self, value: Any) -> Any:
         """Return the state of a tensor or a storage; everything else has its usual one."""
         if isinstance(value, UntypedStorage):
-            return value.__reduce__()
+            return rebuild_storage, (value._host(),)
         if isinstance(value, TensorBase) and type(value).__reduce_ex__ in (
             Tensor.__reduce_ex__,
             Parameter.__reduce_ex__,
@@ -84,8 +84,8 @@ class _BatchPickler(ForkingPickler):
             array = value._tl_data
             if isinstance(array, np.ndarray) and array.nbytes < owner_of(array).nbytes:
                 # A row of a dataset: it alone, without the rest of its memory.
-                return reduce_tensor(value, array.copy("K"))
-            return reduce_tensor(value)
+                return reduce_here(value, array.copy("K"))
+            return reduce_here(value)
         return NotImplemented
 
 
@@ -165,7 +165,7 @@ class Sender:
         return place, chunk
 
 
-class _Block:
+class _Block(SharedBlock):
     """The memory of one batch, for NumPy; `freed` gets its place when the last array on it is gone."""
 
     __slots__ = ("__array_interface__", "_chunk", "_freed", "_place")
