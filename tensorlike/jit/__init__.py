@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn, Self, TypeVar
 
 from tensorlike.futures import Future, fork, wait
 from tensorlike.nn.modules.module import Module
+from tensorlike.nn.parameter import is_lazy
 
 from . import annotations
 from .type_checks import has_type as isinstance
@@ -123,21 +124,40 @@ def script(
 ) -> F:
     """Return `obj`, a function, class or module, itself.
 
+    Raises RuntimeError for a module with a lazy parameter or buffer whose shape is not known yet.
+
     >>> @tl.jit.script
     ... def double(x: tl.Tensor) -> tl.Tensor:
     ...     return 2 * x
     >>> double(tl.ones(2))
     tensor([2., 2.])
     """
+    if builtins.isinstance(obj, Module):
+        _check_initialized(obj)
     return obj
+
+
+def _check_initialized(module: Module) -> None:
+    for part in module.modules():
+        for kind, held in (("parameters", part._parameters), ("buffers", part._buffers)):
+            for name, value in held.items():
+                if is_lazy(value):
+                    raise RuntimeError(
+                        f"'{type(part).__module__}.{type(part).__qualname__}' has uninitialized {kind} {name}. "
+                        "Did you forget to run a forward pass?"
+                    )
 
 
 def trace(func: F, example_inputs: Any = None, *args: Any, **kwargs: Any) -> F:
     """Return `func`, a function or module, itself; it is not called.
 
+    Raises RuntimeError for a module with a lazy parameter or buffer whose shape is not known yet.
+
     >>> tl.jit.trace(tl.exp, tl.ones(2)) is tl.exp
     True
     """
+    if builtins.isinstance(func, Module):
+        _check_initialized(func)
     return func
 
 

@@ -27,11 +27,12 @@ def rows_of(look_up: Callable[..., Any], weight: Any, indices: Any, padding_idx:
     def backward(grad: Any) -> Any:
         if by_frequency:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
-        values = grad.reshape(-1, shape[1])
-        found = places
+        # A table without columns has no gradient to store for any row.
+        found = places if shape[1] else places[:0]
+        values = grad.reshape(found.size, shape[1])
         if padding_idx >= 0:
-            there = namespace_of(places).flatnonzero(places != padding_idx)
-            found, values = places[there], values[wrap(there)]
+            there = namespace_of(found).flatnonzero(found != padding_idx)
+            found, values = found[there], values[wrap(there)]
         return from_values(found.astype("int64")[None], values, shape)
 
     return record("EmbeddingBackward0", rows, (weight,), backward)

@@ -57,6 +57,32 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda lib: lib.embedding_bag(lib.ones(3, 2), lib.tensor([11, 1]), lib.tensor([0]), mode=2),
         "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be 11",
     ),
+    "padding outside of a bag's table": (
+        lambda lib: lib.nn.functional.embedding_bag(lib.tensor([[1]]), lib.ones(4, 2), padding_idx=-5),
+        "padding_idx must be within the number of embeddings, -4 through 3, but got -5",
+    ),
+    "padding outside of the table of torch.embedding_bag": (
+        lambda lib: lib.embedding_bag(
+            lib.ones(4, 2), lib.tensor([1]), lib.tensor([0]), False, 0, False, None, False, 4
+        ),
+        "padding_idx must be within the number of embeddings, -4 through 3, but got 4",
+    ),
+    "bags of indices in three dimensions": (
+        lambda lib: lib.embedding_bag(lib.ones(4, 2), lib.tensor([[[1]]]), lib.tensor([0])),
+        "input has to be a 1D or 2D Tensor, but got Tensor of dimension 3",
+    ),
+    "a lazy module as a program": (
+        lambda lib: lib.jit.script(lib.nn.Sequential(lib.nn.LazyLinear(3))),
+        "LazyLinear' has uninitialized parameters weight. Did you forget to run a forward pass?",
+    ),
+    "a lazy buffer as a program": (
+        lambda lib: lib.jit.script(lib.nn.LazyBatchNorm1d(affine=False)),
+        "LazyBatchNorm1d' has uninitialized buffers running_mean. Did you forget to run a forward pass?",
+    ),
+    "a trace of a lazy module": (
+        lambda lib: lib.jit.trace(lib.nn.LazyLinear(3), lib.ones(1, 2)),
+        "has uninitialized parameters weight. Did you forget to run a forward pass?",
+    ),
     "no sequence of operands": (lambda lib: lib.overrides.has_torch_function(object()), "expected a sequence"),
     "more bytes than can be counted": (
         lambda lib: lib.empty((), dtype=lib.float64).resize_([2, 4, LARGE, LARGE]),
@@ -96,6 +122,8 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
 }  # fmt: skip
 
 
+# PyTorch warns that its programs are going away.
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_as_by_pytorch(name: str) -> None:
     call, words = REFUSED[name]
@@ -315,3 +343,65 @@ def test_shapes_of_given_gradients() -> None:
             "Mismatch in shape: grad_output[0] has a shape of torch.Size([2]) and output[0] has a shape of "
             "torch.Size([2, 2])."
         )
+
+
+NAN = float("nan")
+
+#: Tables of one or two columns, and indices in one bag each: equal maxima, NaN in different places, infinities.
+MAXIMA = {
+    "equal rows": ([[1.0, 2.0], [1.0, 2.0], [0.0, 2.0]], [[2, 1, 0, 1], [0, 1, 2, 2], [1, 0, 0, 1]]),
+    "NaN": ([[1.0], [NAN], [2.0]], [[0, 1, 2], [1, 0, 2], [0, 2, 1]]),
+    "infinities": ([[-float("inf")], [float("inf")], [-float("inf")]], [[2, 0], [0, 1], [0, 2]]),
+}
+
+
+@pytest.mark.parametrize("padding_idx", [None, 0])
+@pytest.mark.parametrize("name", MAXIMA)
+def test_the_first_maximum_of_a_bag_gets_the_gradient(name: str, padding_idx: int | None) -> None:
+    table, bags = MAXIMA[name]
+
+    def found(lib: Any) -> str:
+        weight = lib.tensor(table, requires_grad=True)
+        out = lib.nn.functional.embedding_bag(lib.tensor(bags), weight, mode="max", padding_idx=padding_idx)
+        out.sum().backward()
+        rows = lib.embedding_bag(
+            weight, lib.tensor(bags[0]), lib.tensor([0]), False, 2, False, None, False, padding_idx
+        )  # fmt: skip
+        return repr((out.tolist(), weight.grad.tolist(), rows[3].tolist()))
+
+    assert found(tl) == found(torch)
+
+
+@pytest.mark.parametrize("last", [2, 3, 4])
+@pytest.mark.parametrize("padding_idx", [None, 6, 3])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_where_the_last_bag_ends(mode: str, dtype: str, padding_idx: int | None, last: int) -> None:
+    if mode == "mean" and padding_idx is None and dtype != "float64" and last != 4:
+        pytest.skip("PyTorch divides by the number of indices of a bag that goes on to the end of the input")
+
+    def found(lib: Any) -> tuple[Any, ...]:
+        table = lib.arange(1.0, 11.0).reshape(10, 1).to(getattr(lib, dtype)).requires_grad_()
+        arguments = (lib.tensor([0, 1, 2, 3]), table, lib.tensor([0, 2, last]))
+        out = lib.nn.functional.embedding_bag(*arguments, mode=mode, include_last_offset=True, padding_idx=padding_idx)
+        number = ["sum", "mean", "max"].index(mode)
+        same = lib.embedding_bag(
+            table, arguments[0], arguments[2], False, number, False, None, True, padding_idx
+        )  # fmt: skip
+        assert same[0].tolist() == out.tolist()
+        if last == 4 or mode == "max" or padding_idx is not None or dtype == "float64":
+            # Elsewhere the memory that PyTorch's backward pass reads was not written.
+            out.sum().backward()
+            return out.tolist(), table.grad.tolist()
+        return (out.tolist(),)
+
+    assert found(tl) == found(torch)
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_sparse_gradients_of_a_table_without_columns(rows: int) -> None:
+    for lib in (tl, torch):
+        embedding = lib.nn.Embedding(rows, 0, sparse=True)  # type: ignore[attr-defined]
+        embedding(lib.tensor([0, 1, 1][:rows], dtype=lib.int64)).sum().backward()
+        grad = embedding.weight.grad
+        assert (grad.is_sparse, tuple(grad.shape), grad._nnz()) == (True, (rows, 0), 0)

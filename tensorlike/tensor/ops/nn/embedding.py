@@ -232,15 +232,14 @@ def embedding_bag(
             raise ValueError(f"offsets has to be a 1D Tensor but got {given}")
         check_indices("embedding_bag", offsets._tl_data, "offsets")
         starts, end = bag_starts(offsets, input.shape[0], include_last_offset)
+        if takes_the_rest(weight, mode, padding_idx):
+            end = input.shape[0]
         input = input[:end]
         per_sample_weights = None if per_sample_weights is None else per_sample_weights[:end]
     else:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
     rows = weight.shape[0]
-    if padding_idx is not None and not -rows <= padding_idx < rows:
-        raise RuntimeError(
-            f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}"
-        )
+    padding_idx = bag_padding(padding_idx, rows)
     indices = input.reshape(-1)
     if sparse and mode == "max":
         raise ValueError("max mode does not support sparse weights: leave out sparse=True")
@@ -252,6 +251,24 @@ def embedding_bag(
     row = _row(padding_idx, rows)
     counted = None if row < 0 else (indices != row)
     return bags_of(values, number, counted, bags, mode, per_sample_weights)
+
+
+def bag_padding(padding_idx: int | None, rows: int) -> int | None:
+    """Return the row that bags leave out, counted from the start of the table; raise RuntimeError if there is none."""
+    if padding_idx is None or -rows <= padding_idx < rows:
+        return None if padding_idx is None else padding_idx % rows
+    raise RuntimeError(
+        f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}"
+    )
+
+
+def takes_the_rest(weight: Any, mode: str, padding_idx: int | None) -> bool:
+    """Return whether the last bag goes on to the end of the input, even past the last of `include_last_offset`.
+
+    PyTorch's sums and means in single precision or less, without `padding_idx`, end at the last offset; its other
+    kernels never read it.
+    """
+    return mode == "max" or padding_idx is not None or weight._tl_data.dtype.itemsize > 4
 
 
 def bag_starts(offsets: Any, length: int, include_last_offset: bool) -> tuple[Any, int]:
@@ -269,12 +286,9 @@ def bags_of(values: Any, bag: Any, counted: Any, bags: int, mode: str, weights: 
     bag = bag.long()
     columns = values.shape[-1]
     if mode == "max":
-        if counted is not None:
-            values, bag = values[counted], bag[counted]
-        places = bag.unsqueeze(-1).expand(bag.shape[0], columns)
-        empty = values.new_zeros((bags, columns))
-        # A copy: scatter_reduce saves its result, and the user may write into that of embedding_bag.
-        return empty.scatter_reduce(0, places, values, "amax", include_self=False).clone()
+        # The row of zeros after the last is what empty bags have.
+        padded = values.new_zeros((values.shape[0] + 1, columns)).index_copy(0, _count(bag, values.shape[0]), values)
+        return padded.gather(0, winners(values, bag, counted, bags))
     if weights is not None:
         values = values * weights.reshape(-1, 1)
     if counted is not None:
@@ -285,3 +299,31 @@ def bags_of(values: Any, bag: Any, counted: Any, bags: int, mode: str, weights: 
     ones = values.new_ones((bag.shape[0],)) if counted is None else counted.type_as(values)
     counts = values.new_zeros((bags,)).index_add(0, bag, ones)
     return total / counts.clamp(min=1).unsqueeze(-1)
+
+
+def _count(like: Any, number: int) -> Any:
+    """Return 0, 1, ... up to `number`, on the device of the integers `like`."""
+    return like.new_tensor(np.arange(number)).long()
+
+
+def winners(values: Any, bag: Any, counted: Any, bags: int) -> Any:
+    """Return which row of `values` is the maximum of each bag and column, or the number of rows for empty bags.
+
+    As in PyTorch it is the first of equal rows, and a NaN is the maximum where it comes first, and else none.
+    """
+    with recording_block(False):
+        values, bag = values.detach(), bag.long()
+        number, columns = values.shape
+        place = _count(bag, number)
+        if counted is not None:
+            place, bag = place[counted], bag[counted]
+            values = values[place]
+        first = bag.new_ones((bag.shape[0],)).bool()
+        first[1:] = bag[1:] != bag[:-1]
+        first = first.unsqueeze(-1)
+        values = values.masked_fill(values.isnan() & ~first, -np.inf)
+        bag_of = bag.unsqueeze(-1).expand(bag.shape[0], columns)
+        top = values.new_zeros((bags, columns)).scatter_reduce(0, bag_of, values, "amax", include_self=False)[bag]
+        there = (values == top) | (top.isnan() & first)
+        found = place.new_full((bags, columns), number)
+        return found.scatter_reduce(0, bag_of, place.unsqueeze(-1).where(there, number), "amin")

@@ -84,8 +84,10 @@ def _check_bags(weight: Any, indices: Any, offsets: Any, mode: int, weights: Any
         )
     for argument, value, expected in (("weight", weight, 2), ("input", indices, 1), ("offsets", offsets, 1)):
         if value._tl_data.ndim != expected:
+            # PyTorch takes a matrix of indices, too, and counts its rows as if they were the indices.
+            takes = "1D or 2D" if argument == "input" and value._tl_data.ndim != 2 else f"{expected}D"
             raise RuntimeError(
-                f"{argument} has to be a {expected}D Tensor, but got Tensor of dimension {value._tl_data.ndim}"
+                f"{argument} has to be a {takes} Tensor, but got Tensor of dimension {value._tl_data.ndim}"
             )
     if mode not in (0, 1, 2):
         raise RuntimeError(f"`mode` must be 0 (sum), 1 (mean), or 2 (max), got {mode!r}")
@@ -120,10 +122,10 @@ def embedding_bag(
     """
     _check_bags(weight, indices, offsets, mode, per_sample_weights)
     rows = weight.shape[0]
-    row = None if padding_idx is None else padding_idx % rows if -rows <= padding_idx < rows else padding_idx
-    if row is not None and not 0 <= row < rows:
-        raise RuntimeError(f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}")
+    row = functions.bag_padding(padding_idx, rows)
     starts, end = functions.bag_starts(offsets, indices.shape[0], include_last_offset)
+    if functions.takes_the_rest(weight, _MODES[mode], padding_idx):
+        end = indices.shape[0]
     indices = indices[:end]
     per_sample_weights = None if per_sample_weights is None else per_sample_weights[:end]
     sizes = np.diff(np.append(starts, end))
@@ -148,14 +150,6 @@ def embedding_bag(
 
 def _chosen_rows(values: Any, output: Any, indices: Any, bag: Any, counted: Any) -> Any:
     """Return the row of each maximum, the first of several; 0 for empty bags."""
-    places = indices.new_tensor(np.arange(indices.shape[0])).long().unsqueeze(-1)
-    there = values == output[bag.long()]
-    if counted is not None:
-        there = there & counted.unsqueeze(-1)
-    last = indices.shape[0]
-    first = indices.new_full(tuple(output.shape), last).long().scatter_reduce(
-        0, bag.long().unsqueeze(-1).expand(values.shape), places.where(there, last), "amin"
-    )  # fmt: skip
-    padded = indices.new_zeros((last + 1,))
-    padded[:last] = indices
-    return padded[first].type_as(bag)
+    padded = indices.new_zeros((indices.shape[0] + 1,))
+    padded[: indices.shape[0]] = indices
+    return padded[functions.winners(values, bag, counted, output.shape[0])].type_as(bag)
