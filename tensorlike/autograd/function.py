@@ -256,6 +256,11 @@ def _finish(
     dirty, fixed = node._tl_dirty, node._tl_non_differentiable
     if dirty:
         _check_dirty(cls, dirty, args, outputs)
+        written = {n: next((i for i, a in enumerate(args) if a is r), -1) for n, r in enumerate(outputs)
+                   if _among(r, dirty)}  # fmt: skip
+        node._tl_written = {number: index for number, index in written.items() if index >= 0}
+    if fixed:
+        node._tl_fixed = tuple([n for n, r in enumerate(outputs) if _among(r, fixed)])
     tensors: list[Any] = [r for r in outputs if isinstance(r, TensorBase)]
     if needed:
         node._tl_shape = tuple([r._tl_data.shape if isinstance(r, TensorBase) else () for r in outputs])

@@ -6,7 +6,7 @@ Tensors saved with `save_for_backward` follow Note [No cycles]: outputs are neve
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tensorlike._library_name import LIBRARY
 
@@ -18,6 +18,9 @@ __all__ = [
     "FLOATING", "NOTHING", "FunctionCtx", "FunctionNode", "SavedInput", "SavedOutput", "as_kind", "backward_of",
     "no_backward", "reducible",
 ]  # fmt: skip
+
+#: For contexts that mark nothing.
+EMPTY: Final[dict[int, int]] = {}
 
 #: The kinds of dtypes that have gradients.
 FLOATING = frozenset("fcV")
@@ -79,6 +82,9 @@ class FunctionCtx:
     _tl_non_differentiable: tuple[Any, ...] = ()
     _tl_materialize = True
     _tl_saved_for_forward: tuple[Any, ...] | None = None
+    #: Of the outputs, by number: the arguments that they are, written to in forward, and those without a derivative.
+    _tl_written: dict[int, int] = EMPTY
+    _tl_fixed: tuple[int, ...] = ()
     #: Whether backward may be called: grad mode was on, and an argument requires grad.
     _tl_recorded = False
 

@@ -135,6 +135,13 @@ def set_data(self: Any, value: Any) -> None:
     """Replace the memory of this tensor by another one's; its history stays."""
     if not isinstance(value, TensorBase):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if self._tl_transformed != value._tl_transformed:
+        layouts = [tensor.layout for tensor in (self, value)]  # type: ignore[attr-defined]
+        if layouts[0] is not layouts[1]:
+            raise RuntimeError(
+                f"data set to a tensor of the layout {layouts[0]} has an incompatible tensor type: its layout is "
+                f"{layouts[1]}. Use to_dense() or to_sparse() first"
+            )
     if self._tl_tracked and not _floating(value) and edge_of(self) is not None:
         raise RuntimeError(
             "data set to a tensor that requires gradients must be floating point or complex dtype, got "

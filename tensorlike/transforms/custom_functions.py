@@ -99,6 +99,11 @@ def _moved(cls: type[Function], args: tuple[Any, ...], level: Level) -> Any:
         )
     results = []
     for index, (value, tangent) in enumerate(zip(outputs, moves, strict=True)):
+        written = next((a for a, v in zip(args, values, strict=True) if v is value and isinstance(a, Tensor)), None)
+        if written is not None and tangent is not None and tangent_of(written, level) is tangent:
+            # Written to in forward, as its tangent was in `jvp`: the argument itself is the result.
+            results.append(written)
+            continue
         if tangent is not None and not isinstance(tangent, Tensor):
             raise RuntimeError(
                 f"{cls.__name__}.jvp must return Tensors or None, got {type(tangent).__name__} at position {index}"
@@ -135,9 +140,65 @@ def _value_and_tangent(cls: type[Function], values: tuple[Any, ...], tangents: t
     output, context = cls._recorded(values, cls.setup_context is not Function.setup_context)
     if context._tl_materialize:
         tangents = tuple(_or_zeros(t, v) for t, v in zip(tangents, values, strict=True))
+    versions = {i: _version(tangents[i]) for i in context._tl_written.values()}
     moved = cls.jvp(context, *tangents)
     context._tl_saved_for_forward = None
+    _check_tangents(context, output, moved, values, tangents, versions)
     return output, moved
+
+
+def _version(tangent: Any) -> Any:
+    return tangent._version if isinstance(tangent, Tensor) else None
+
+
+def _check_tangents(
+    context: Any, output: Any, moved: Any, values: tuple[Any, ...], tangents: tuple[Any, ...], versions: dict[int, Any]
+) -> None:
+    """Raise unless tangents are to each other as the values are: written to, views, or none."""
+    name = type(context)._tl_function.__name__
+    outputs = output if isinstance(output, tuple) else (output,)
+    moves = moved if isinstance(moved, tuple) else (moved,)
+    for number, (value, tangent) in enumerate(zip(outputs, moves, strict=False)):
+        if number in context._tl_written:
+            given = context._tl_written[number]
+            if tangents[given] is not None and (tangent is not tangents[given] or _version(tangent) == versions[given]):
+                raise RuntimeError(
+                    f"An inplace custom Function is not modifying the forward mode gradients inplace. {name}.forward "
+                    f"modifies argument {given} inplace: then the jvp function must modify the corresponding gradient "
+                    "inplace, and return it."
+                )
+        elif tangent is None:
+            continue
+        elif number in context._tl_fixed:
+            raise RuntimeError(
+                f"{name}.jvp returned a gradient at position {number}, but the corresponding forward output is not a "
+                "differentiable Tensor: it was marked by mark_non_differentiable. You should return None at that "
+                "position instead."
+            )
+        elif isinstance(value, Tensor) and isinstance(tangent, Tensor) and value._tl_view_base is not None:
+            _check_view(name, value, tangent, values, tangents)
+
+
+def _check_view(name: str, value: Any, tangent: Any, values: tuple[Any, ...], tangents: tuple[Any, ...]) -> None:
+    """Raise unless the tangent of an output that is a view of an input is a view of the tangent of that input."""
+    for source, given in zip(values, tangents, strict=True):
+        if not (isinstance(source, Tensor) and isinstance(given, Tensor)) or given._tl_transformed:
+            continue
+        if value._tl_view_base is not source and value._tl_view_base is not source._tl_view_base:
+            continue
+        if tangent._tl_view_base is None:
+            raise RuntimeError(
+                "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
+                f"view. Let {name}.jvp return the same view of the gradient it is given, such as gradient.view_as("
+                "gradient) for an input as-is."
+            )
+        if tangent._tl_view_base is not (given if given._tl_view_base is None else given._tl_view_base):
+            of = "the given" if given._tl_view_base is None else "the same base as the given"
+            raise RuntimeError(
+                f"A custom Function is returning a view but the jvp is not returning a view of {of} grad input: "
+                f"see {name}.jvp."
+            )
+        return
 
 
 def _or_zeros(tangent: Any, value: Any) -> Any:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import undispatched
+from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.layouts import format_of
 from tensorlike.tensor.ops.reductions.sums import mean
 from tensorlike.tensor.runtime import guarded
@@ -18,10 +18,27 @@ from tensorlike.tensor.types import Tensor
 
 from .average_pooling import average_pool
 from .declaring import array_of, functional, need_float
-from .pooling import pool_windows
+from .pooling import elements_at, pool_windows
 from .separable import apply_along_dims, in_formats
 from .sliding_windows import Sizes
 
+
+@internal(own_layout=True)
+def empty_pool(xp: Any, input: Tensor, wanted: Sizes, function: str) -> Tensor:
+    """Return the result of adaptive pooling to no windows, which has no derivative."""
+    return xp.zeros((*input.shape[: input.ndim - len(wanted)], *wanted), input.dtype)
+
+
+def _refuse_empty(grad: Any, wanted: Sizes, function: str) -> NoReturn:
+    raise RuntimeError(
+        f"{function}_backward(): Expected grad_output to have non-zero size for non-batch dimensions, but grad_output "
+        f"has sizes {list(grad.shape)}: there is no window to take a derivative of"
+    )
+
+
+derivatives(empty_pool, input=_refuse_empty)
+
+_empty_pool = undispatched(empty_pool)
 _average_pool, _mean = undispatched(average_pool), undispatched(mean)
 
 
@@ -75,6 +92,8 @@ def adaptive_average(function: str, count: int, input: Any, output_size: Any) ->
     need_float(function, array)
     wanted = _wanted(function, count, output_size, array.shape, True)
     spatial = array.shape[-count:]
+    if 0 in wanted:
+        return _empty_pool(input, wanted, function)
     if count > 1 and set(wanted) == {1}:  # The mean itself, to the last digit.
         result, kept = _mean(input, tuple(range(-count, 0)), True), format_of(array)
         return result if kept is None else in_formats(result, (kept, None))
@@ -155,12 +174,12 @@ def _maximum(function: str, count: int, input: Any, output_size: Any, return_ind
         best = xp.where(undefined.any(axis=-1), last, best)
     found = wrap(flat[xp.arange(flat.shape[0]), best])
     kept = format_of(array) if count == 2 else None
-    if kept is not None:
-        input = in_formats(input, (None, kept))
-    values = input.reshape((*lead, math.prod(spatial))).gather(-1, found).reshape((*lead, *wanted))
     found = found.reshape((*lead, *wanted))
+    values = elements_at(input, found, count, kept)
+    if 0 in wanted:
+        values = _empty_pool(input, wanted, function)
     if kept is not None:
-        values, found = in_formats(values, (kept, None)), in_formats(found, (kept, None))
+        found = in_formats(found, (kept, None))
     return (values, found) if return_indices else values
 
 

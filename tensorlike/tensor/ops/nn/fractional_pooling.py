@@ -13,6 +13,7 @@ from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
 from .declaring import array_of, functional, need_float
+from .pooling import elements_at
 from .sliding_windows import Sizes, sizes
 
 _DIRECTIONS = {2: ("height", "width"), 3: ("time", "height", "width")}
@@ -103,9 +104,8 @@ def _pool(
     in_rows = flat.reshape((batch, channels, outputs * math.prod(kernel)))
     candidates = xp.take_along_axis(rows, in_rows, axis=-1).reshape(flat.shape)
     best = candidates.argmax(axis=-1) if outputs else xp.zeros(flat.shape[:-1], np.int64)
-    found = xp.take_along_axis(flat, best[..., None], axis=-1).reshape((*lead, outputs))
-    values = input.reshape((*lead, math.prod(spatial))).gather(-1, wrap(found))
-    return values.reshape((*lead, *wanted)), wrap(found.reshape((*lead, *wanted)))
+    found = wrap(xp.take_along_axis(flat, best[..., None], axis=-1).reshape((*lead, *wanted)))
+    return elements_at(input, found, count, None), found
 
 
 @functional(guard=True, random=True)

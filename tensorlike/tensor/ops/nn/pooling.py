@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.layouts import format_of, laid_out
-from tensorlike.tensor.runtime import device_guard, dtype_name
+from tensorlike.tensor.runtime import device_guard, dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 
 from .declaring import array_of, functional, masked, need_float, written
@@ -65,6 +66,13 @@ def max_pool_positions(xp: Any, input: Tensor, windows: Windows) -> Tensor:
         candidate *= dtype(number)
         xp.maximum(where, candidate, out=where)
         xp.maximum(largest, part, out=largest)
+    if any(before or after for before, after in windows.pads):
+        # What pads is never a maximum: of a window that holds nothing greater, it is the first element of the input.
+        lowest = largest == _least(input.dtype)
+        if bool(lowest.any()):
+            given = padded(xp, xp.ones(windows.spatial, bool), windows.pads, False)
+            inside = xp.stack([given[places(p, windows.stride, windows.dilation, windows.out)] for p in found])
+            where = xp.where(lowest, inside.argmax(axis=0).astype(dtype), where)
     undefined = xp.isnan(largest) if largest.dtype.kind in "fV" else None
     if undefined is not None and bool(undefined.any()):
         for number, part in enumerate(parts):
@@ -198,10 +206,24 @@ def pooled(
     if array.dtype.kind in "bc" or (count == 1 and not return_indices and array.dtype.kind in "iu"):
         raise NotImplementedError(f"\"{function}\" not implemented for '{dtype_name(array.dtype)}': use a real dtype")
     windows = pool_windows(function, count, array, kernel_size, stride, padding, dilation, ceil_mode)
-    result = _max_pool(input, windows)
     if not return_indices:
-        return result
-    return result, _indices(_positions(input, windows), windows)
+        return _max_pool(input, windows)
+    found = _indices(_positions(input, windows), windows)
+    if not (input._tl_tracked and grad_enabled()):
+        return _max_pool(input, windows), found
+    # The derivative needs the indices that the caller gets: who writes into them is told so by backward.
+    return elements_at(input, found, count, windows.format), found
+
+
+@guarded
+def elements_at(input: Any, found: Any, count: int, kept: str | None) -> Any:
+    """Return the elements of which `found` has the indices into the flattened last `count` dimensions."""
+    if kept is not None:
+        input = in_formats(input, (None, kept))
+    lead = input.shape[:-count]
+    flat = found.reshape((*lead, math.prod(found.shape[-count:])))
+    values = input.reshape((*lead, math.prod(input.shape[-count:]))).gather(-1, flat).reshape(found.shape)
+    return values if kept is None else in_formats(values, (kept, None))
 
 
 @functional
