@@ -136,7 +136,8 @@ def set_data(self: Any, value: Any) -> None:
     if not isinstance(value, TensorBase):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if self._tl_transformed != value._tl_transformed:
-        layouts = [tensor.layout for tensor in (self, value)]  # type: ignore[attr-defined]
+        tensors: tuple[Any, ...] = (self, value)
+        layouts = [tensor.layout for tensor in tensors]
         if layouts[0] is not layouts[1]:
             raise RuntimeError(
                 f"data set to a tensor of the layout {layouts[0]} has an incompatible tensor type: its layout is "
