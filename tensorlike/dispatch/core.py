@@ -12,6 +12,7 @@ under every guard.
 from __future__ import annotations
 
 import inspect
+import operator
 import sys
 import threading
 import warnings
@@ -51,6 +52,7 @@ __all__ = [
     "handle",
     "inherits_default",
     "is_left_to",
+    "is_reflected",
     "known_plan",
     "outside_stacklevel",
     "overriding_types",
@@ -365,12 +367,20 @@ ANYWAY: Final = "anyway"
 
 
 class _Comparison(threading.local):
-    """The operands of the last comparison that was left to its reflected method, by identity."""
+    """The last comparison that every type refused."""
 
+    #: The operands, by identity, if it was left to its reflected method.
     operands: tuple[int, int] | None = None
+    #: Whether it was itself the reflected method of one that had been left to it.
+    was_reflected = False
 
 
 _comparison = _Comparison()
+
+
+def is_reflected(reflected: str) -> bool:
+    """Return whether the operator that `is_left_to` has just not left to `reflected` was Python's second question."""
+    return _comparison.was_reflected or (_method(object, reflected) is None and hasattr(operator, reflected))
 
 
 def _method(kind: type, name: str) -> Any:
@@ -386,8 +396,9 @@ def is_left_to(operands: tuple[Any, ...], reflected: str, types: tuple[type, ...
     """
     if reflected == ANYWAY:
         return bool(types)
+    _comparison.was_reflected = False
     left, right = type(operands[0]), type(operands[1])
-    if right in PLAIN_TYPES and right not in TENSOR_TYPES:
+    if is_reflected(reflected) or (right in PLAIN_TYPES and right not in TENSOR_TYPES):
         return False
     method, usual = _method(right, reflected), _method(object, reflected)
     if method is usual:
@@ -404,6 +415,7 @@ def is_left_to(operands: tuple[Any, ...], reflected: str, types: tuple[type, ...
     first, second = map(id, operands)
     was_asked = _comparison.operands == (second, first)
     _comparison.operands = None if was_asked else (first, second)
+    _comparison.was_reflected = was_asked
     return not was_asked
 
 

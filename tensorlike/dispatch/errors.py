@@ -164,8 +164,11 @@ def no_implementation(
 def _unsupported(reflected: str, left: Any, right: Any) -> str:
     """Return Python's sentence on types without the operator whose other method, that of `right`, is `reflected`."""
     name = reflected[2:-2]
-    # Of `a < b` it is the `>` of b, which is an operator itself.
-    name = name.translate(str.maketrans("gl", "lg")) if hasattr(operator, reflected) else name[1:]
+    if core.is_reflected(reflected):
+        left, right = right, left
+    else:
+        # Of `a < b` it is the `>` of b, which is an operator itself.
+        name = name.translate(str.maketrans("gl", "lg")) if hasattr(operator, reflected) else name[1:]
     try:
         getattr(operator, f"__{name}__")(object(), object())
     except TypeError as error:

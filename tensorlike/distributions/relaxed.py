@@ -1,4 +1,4 @@
-"""What distributions of choices made continuous have in common."""
+"""The base class of distributions of choices made continuous."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def _name_in_pytorch(obj: Any, name: str | None = None) -> tuple[str, str, str] 
 
 
 class _Naming:
-    """What both picklers below say of tensors and storages."""
+    """The base of both picklers below: tensors and storages are written by persistent id."""
 
     storages: StorageCollector
 

@@ -241,7 +241,7 @@ def _publish(
         inherited=partial(inherited_lines, d) if hot is hot_source else None,
         # Internal functions rarely meet an overriding type: they need no fast path for it.
         known=namespace != "tensorlike._internal",
-        reflected=_reflected(qualname.rpartition(".")[2]) if foreign else "",
+        reflected=reflected_method(qualname.rpartition(".")[2]) if foreign else "",
     )
     d.bind_record(function)
     if listed:
@@ -276,13 +276,15 @@ _ARITHMETIC = frozenset(
 _ORDERED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
-def _reflected(operator: str) -> str:
-    """Return the method of the right operand that Python asks after `operator`, or `ANYWAY`: see `is_left_to`."""
+def reflected_method(operator: str) -> str:
+    """Return the other operand's method for what `operator` computes, or `ANYWAY`: see `is_left_to`."""
     bare = operator[2:-2]
     if bare in _ORDERED:
         return f"__{_ORDERED[bare]}__"
     if bare in _ARITHMETIC:
         return f"__r{bare}__"
+    if bare[0] == "r" and bare[1:] in _ARITHMETIC:
+        return f"__{bare[1:]}__"
     return ANYWAY if bare in ("eq", "ne") or (bare[0] == "i" and bare[1:] in _ARITHMETIC) else ""
 
 

@@ -24,7 +24,7 @@ from . import runtime
 from .declaration import Declaration, documented
 from .declaration_errors import check_options as check_declared
 from .fast_paths import FastPath
-from .forms import FOREIGN_VALUES, foreign_test, plain_but_foreign, values_of
+from .forms import FOREIGN_VALUES, foreign_test, plain_but_foreign, reflected_method, values_of
 from .generate import (
     allows_number,
 )
@@ -190,6 +190,7 @@ def _tensor_method(
             hot=_before(hot, foreign),
             hot_values={**FOREIGN_VALUES, **(hot_values or {})} if operator else hot_values,
             strict=True,
+            reflected=reflected_method(method_name) if foreign else "",
         )
         register(form)
         setattr(Tensor, method_name, made)

@@ -88,7 +88,7 @@ ONLY_THERE: dict[str, dict[str, str]] = {
                 "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_cache_enabled",
                 "is_autocast_cpu_enabled", "is_autocast_enabled", "set_anomaly_enabled", "set_autocast_cache_enabled",
                 "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
-                "set_autocast_gpu_dtype", "sparse_coo_tensor", "thread_safe_generator",
+                "set_autocast_gpu_dtype", "thread_safe_generator",
             ),
             _ON_DEMAND,
         ),

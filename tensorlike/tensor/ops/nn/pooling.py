@@ -11,6 +11,8 @@ from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.layouts import format_of, laid_out
+from tensorlike.tensor.ops.indexing.gather import gather
+from tensorlike.tensor.ops.shape.reshaping import reshape
 from tensorlike.tensor.runtime import device_guard, dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 
@@ -138,6 +140,7 @@ def max_pool_indices(xp: Any, where: Tensor, windows: Windows) -> Tensor:
     return laid_out(index, windows.format)
 
 
+_gather, _reshape = undispatched(gather), undispatched(reshape)
 _positions = undispatched(max_pool_positions)
 _indices = undispatched(max_pool_indices)
 
@@ -220,9 +223,11 @@ def elements_at(input: Any, found: Any, count: int, kept: str | None) -> Any:
     """Return the elements of which `found` has the indices into the flattened last `count` dimensions."""
     if kept is not None:
         input = in_formats(input, (None, kept))
-    lead = input.shape[:-count]
-    flat = found.reshape((*lead, math.prod(found.shape[-count:])))
-    values = input.reshape((*lead, math.prod(input.shape[-count:]))).gather(-1, flat).reshape(found.shape)
+    # Without dispatch: the type of the input has been asked about the pooling itself.
+    shape, found_shape = input._tl_data.shape, found._tl_data.shape
+    lead = shape[:-count]
+    flat = _reshape(found, (*lead, math.prod(found_shape[-count:])))
+    values = _reshape(_gather(_reshape(input, (*lead, math.prod(shape[-count:]))), -1, flat), found_shape)
     return values if kept is None else in_formats(values, (kept, None))
 
 
