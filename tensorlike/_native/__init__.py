@@ -1,0 +1,34 @@
+"""The native core: an optional extension module in C, which answers plain calls without running Python.
+
+Everything is written in Python first. The core reads the same Operation objects, and leaves each call that it does not
+know to Python. `core` is the module, or None in pure mode; `reason` says why it is None.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import sysconfig
+from typing import Any
+
+__all__ = ["core", "reason"]
+
+
+def _load() -> tuple[Any, str]:
+    if os.environ.get("TENSORLIKE_PURE", "0") not in ("", "0"):
+        return None, "switched off by TENSORLIKE_PURE"
+    if sys.implementation.name != "cpython":
+        return None, f"it is written for CPython, and this is {sys.implementation.name}"
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        # An extension that does not say it can do without the lock would switch it back on for the whole process.
+        return None, "it does not support CPython without the global interpreter lock"
+    try:
+        return importlib.import_module(f"{__name__}.core"), ""
+    except ModuleNotFoundError:
+        return None, "it was not built: there was no C compiler when the library was installed"
+    except ImportError as error:
+        return None, f"it cannot be loaded: {error}"
+
+
+core, reason = _load()
