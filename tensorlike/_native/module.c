@@ -2,14 +2,42 @@
 #define TENSORLIKE_IMPORTS_NUMPY
 #include "native.h"
 
+Provided provided;
+
+/* provide(tensor=, parameter=, tensors=, state=, clear=, missing=): takes what C needs of the Python side. */
+static PyObject *
+provide(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"tensor", "parameter", "tensors", "state", "clear", "missing", NULL};
+    Provided given;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$O!O!O!O!OO:provide", names, &PyType_Type, &given.tensor,
+                                     &PyType_Type, &given.parameter, &PySet_Type, &given.tensors, &PyContextVar_Type,
+                                     &given.state, &given.clear, &given.missing)) {
+        return NULL;
+    }
+    /* They live as long as the process: the module cannot be unloaded. */
+    Py_INCREF(given.tensor);
+    Py_INCREF(given.parameter);
+    Py_INCREF(given.tensors);
+    Py_INCREF(given.state);
+    Py_INCREF(given.clear);
+    Py_INCREF(given.missing);
+    provided = given;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"provide", (PyCFunction)(void (*)(void))provide, METH_VARARGS | METH_KEYWORDS, NULL},
+    {NULL},
+};
+
 static int
 execute(PyObject *module)
 {
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
         return -1;
     }
-    (void)module;
-    return 0;
+    return add_tensor(module) < 0 || add_function(module) < 0 ? -1 : 0;
 }
 
 static PyModuleDef_Slot slots[] = {
@@ -24,6 +52,7 @@ static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "tensorlike._native.core",
     .m_doc = "The native core of tensorlike, which answers plain calls without running Python.",
+    .m_methods = methods,
     .m_slots = slots,
 };
 

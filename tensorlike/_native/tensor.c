@@ -1,0 +1,79 @@
+/* The state of a tensor as members of a C struct: see Note [What a tensor stores] in autograd/tensor_base.py. */
+#include "native.h"
+
+static int
+storage_traverse(TensorObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->data);
+    Py_VISIT(self->edge);
+    Py_VISIT(self->counter);
+    Py_VISIT(self->meta);
+    return 0;
+}
+
+static int
+storage_clear(TensorObject *self)
+{
+    Py_CLEAR(self->data);
+    Py_CLEAR(self->edge);
+    Py_CLEAR(self->counter);
+    Py_CLEAR(self->meta);
+    return 0;
+}
+
+static void
+storage_dealloc(TensorObject *self)
+{
+    PyObject_GC_UnTrack(self);
+    storage_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMemberDef storage_members[] = {
+    {"_tl_data", T_OBJECT, offsetof(TensorObject, data), 0, NULL},
+    {"_tl_edge", T_OBJECT, offsetof(TensorObject, edge), 0, NULL},
+    {"_tl_counter", T_OBJECT, offsetof(TensorObject, counter), 0, NULL},
+    {"_tl_meta", T_OBJECT, offsetof(TensorObject, meta), 0, NULL},
+    {"_tl_tracked", T_BOOL, offsetof(TensorObject, tracked), 0, NULL},
+    {NULL},
+};
+
+PyTypeObject StorageType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "tensorlike._native.core.Storage",
+    .tp_doc = "The state of a tensor.",
+    .tp_basicsize = sizeof(TensorObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .tp_dealloc = (destructor)storage_dealloc,
+    .tp_traverse = (traverseproc)storage_traverse,
+    .tp_clear = (inquiry)storage_clear,
+    .tp_members = storage_members,
+    .tp_new = PyType_GenericNew,
+};
+
+PyObject *
+new_tensor_of(PyTypeObject *type, PyObject *array)
+{
+    if (array == NULL) {
+        return NULL;
+    }
+    TensorObject *self = (TensorObject *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        Py_DECREF(array);
+        return NULL;
+    }
+    self->data = array;
+    return (PyObject *)self;
+}
+
+PyObject *
+new_tensor(PyObject *array)
+{
+    return new_tensor_of(provided.tensor, array);
+}
+
+int
+add_tensor(PyObject *module)
+{
+    return PyModule_AddType(module, &StorageType);
+}
