@@ -9,13 +9,15 @@
 
 #include <limits.h>
 
-#define MOST_OPERANDS 8
+#define MOST_PLACES 8
+#define MOST_OPERANDS 64 /* with those in sequences */
 
 typedef struct Dispatched {
     int required;  /* positional arguments that must be given */
     int most;      /* and that may be given */
-    int operands;
-    int places[MOST_OPERANDS]; /* of the operands among the positional parameters */
+    int count;
+    int places[MOST_PLACES]; /* of the operands among the positional parameters */
+    bool many[MOST_PLACES];  /* a list or tuple there has operands in it */
     bool is_operator; /* None is foreign to it */
     bool of_plain;    /* dispatched as another function where the left operand is plain */
     PyObject *key;    /* the `func` that types receive */
@@ -96,12 +98,13 @@ explain_recursion(PyObject *function, PyObject *types)
 
 /* The same as `core.ask_types`. */
 static PyObject *
-ask_types(Dispatched *of, PyObject *plan, PyObject *const *operands, PyObject *args, PyObject *kwargs, PyObject *mode)
+ask_types(Dispatched *of, PyObject *plan, PyObject *const *operands, int count, PyObject *args, PyObject *kwargs,
+          PyObject *mode)
 {
     PyObject *types = PyTuple_GET_ITEM(plan, PLAN_TYPES), *positions = PyTuple_GET_ITEM(plan, PLAN_POSITIONS);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(positions); i++) {
         long position = PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
-        if (position < 0 || position >= of->operands) {
+        if (position < 0 || position >= count) {
             PyErr_SetString(PyExc_SystemError, "the plan of a call is about other operands");
             return NULL;
         }
@@ -114,7 +117,7 @@ ask_types(Dispatched *of, PyObject *plan, PyObject *const *operands, PyObject *a
         }
         Py_DECREF(result);
     }
-    PyObject *all = packed(operands, of->operands);
+    PyObject *all = packed(operands, count);
     if (all == NULL) {
         return NULL;
     }
@@ -126,7 +129,7 @@ ask_types(Dispatched *of, PyObject *plan, PyObject *const *operands, PyObject *a
 
 /* The same as `core._ask_mode`, for a State whose innermost mode is `activation`. */
 static PyObject *
-ask_mode(Dispatched *of, PyObject *plan, PyObject *state, PyObject *activation, PyObject *const *operands,
+ask_mode(Dispatched *of, PyObject *plan, PyObject *state, PyObject *activation, PyObject *const *operands, int count,
          PyObject *args, PyObject *kwargs)
 {
     PyObject *mode = slot_of(activation, provided.slots.mode), *below = slot_of(state, provided.slots.without_mode);
@@ -164,7 +167,7 @@ ask_mode(Dispatched *of, PyObject *plan, PyObject *state, PyObject *activation, 
         }
     }
     if (result == Py_NotImplemented) {
-        Py_SETREF(result, ask_types(of, plan, operands, args, kwargs, mode));
+        Py_SETREF(result, ask_types(of, plan, operands, count, args, kwargs, mode));
     }
     Py_DECREF(mode);
     return result;
@@ -211,13 +214,12 @@ plans_version(void)
  * The last plan of each function is remembered (35 ns less than the tuple of types and the dict) as long as the dict has
  * not changed: it keeps the types and the plan alive. */
 static PyObject *
-known_plan(Dispatched *of, PyObject *const *operands)
+known_plan(Dispatched *of, PyObject *const *operands, int count)
 {
-    int count = of->operands;
     PyTypeObject *first = Py_TYPE(operands[0]), *second = count == 2 ? Py_TYPE(operands[1]) : NULL;
     uint64_t version = plans_version();
-    if (of->plan != NULL && count <= 2 && version != 0 && of->plans_version == version && of->types[0] == first &&
-        of->types[1] == second) {
+    if (of->plan != NULL && version != 0 && of->plans_version == version && of->types[0] == first &&
+        of->types[1] == second && count <= 2) {
         return Py_NewRef(of->plan);
     }
     PyObject *types = PyTuple_New(count);
@@ -237,7 +239,7 @@ known_plan(Dispatched *of, PyObject *const *operands)
     }
     Py_XINCREF(plan);
     Py_DECREF(types);
-    of->plan = plan;
+    of->plan = count <= 2 ? plan : NULL;
     of->types[0] = first;
     of->types[1] = second;
     of->plans_version = version;
@@ -252,24 +254,51 @@ is_plain_type(PyTypeObject *type)
            type == &PyBool_Type || type == Py_TYPE(Py_None) || type == Py_TYPE(provided.missing);
 }
 
+/* Store the operands of a call, borrowed: those in sequences as well, as `collect.collector` does. Returns how many they
+ * are, -1 where they are too many. */
+static int
+collect(Dispatched *of, PyObject *const *args, Py_ssize_t given, PyObject **operands)
+{
+    int count = 0;
+    for (int i = 0; i < of->count; i++) {
+        PyObject *value = of->places[i] < given ? args[of->places[i]] : provided.missing;
+        PyObject **items = &value;
+        Py_ssize_t length = 1;
+        if (of->many[i] && (PyList_Check(value) || PyTuple_Check(value))) {
+            items = PySequence_Fast_ITEMS(value);
+            length = PySequence_Fast_GET_SIZE(value);
+        }
+        if (count + length > MOST_OPERANDS) {
+            return -1;
+        }
+        for (Py_ssize_t at = 0; at < length; at++) {
+            operands[count++] = items[at];
+        }
+    }
+    return count;
+}
+
 PyObject *
-dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t given_count, PyObject *keywords)
 {
     Dispatched *of = self->dispatched;
-    if (provided.plans == NULL || count < of->required || count > of->most ||
-        (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0) || args[count - 1] == provided.missing) {
+    if (provided.plans == NULL || given_count < of->required || given_count > of->most ||
+        (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0) || args[given_count - 1] == provided.missing) {
         return LEFT_TO_PYTHON;
     }
     PyObject *operands[MOST_OPERANDS];
+    int count = collect(of, args, given_count, operands);
     bool all_plain = true;
-    for (int i = 0; i < of->operands; i++) {
-        operands[i] = of->places[i] < count ? args[of->places[i]] : provided.missing;
-        all_plain = all_plain && is_plain_type(Py_TYPE(operands[i]));
+    for (int i = 0; i < count && all_plain; i++) {
+        all_plain = is_plain_type(Py_TYPE(operands[i]));
+    }
+    if (count < 1) {
+        return LEFT_TO_PYTHON;
     }
     if (all_plain && PySet_GET_SIZE(provided.tensors) > 0) {
         return LEFT_TO_PYTHON;
     }
-    if (of->is_operator && of->operands > 1 && operands[1] == Py_None) {
+    if (of->is_operator && count > 1 && operands[1] == Py_None) {
         return LEFT_TO_PYTHON;
     }
     PyObject *state = current_state(), *plan = NULL, *result = LEFT_TO_PYTHON, *given = NULL, *kwargs = NULL;
@@ -281,7 +310,7 @@ dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyO
     if ((!clear && activation == NULL) || (clear && of->of_plain && is_plain_type(Py_TYPE(operands[0])))) {
         goto done;
     }
-    plan = known_plan(of, operands);
+    plan = known_plan(of, operands, count);
     if (plan == NULL) {
         goto done;
     }
@@ -289,7 +318,7 @@ dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyO
         PyObject *inheriting = PyTuple_GET_ITEM(plan, PLAN_DEFAULT);
         if (inheriting != Py_None) {
             if (self->inherited != NULL && PyType_Check(inheriting)) {
-                result = self->inherited(self, (PyTypeObject *)inheriting, args, count);
+                result = self->inherited(self, (PyTypeObject *)inheriting, args, given_count);
             }
             goto done;
         }
@@ -297,14 +326,24 @@ dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyO
             goto done;
         }
     }
-    given = packed(args, count);
+    /* A handler may change the list that they come from. */
+    for (int i = 0; i < count; i++) {
+        Py_INCREF(operands[i]);
+    }
+    given = packed(args, given_count);
     kwargs = given == NULL ? NULL : PyDict_New();
     if (kwargs == NULL) {
         result = NULL;
-        goto done;
     }
-    result = clear ? ask_types(of, plan, operands, given, kwargs, NULL)
-                   : ask_mode(of, plan, state, activation, operands, given, kwargs);
+    else if (clear) {
+        result = ask_types(of, plan, operands, count, given, kwargs, NULL);
+    }
+    else {
+        result = ask_mode(of, plan, state, activation, operands, count, given, kwargs);
+    }
+    for (int i = 0; i < count; i++) {
+        Py_DECREF(operands[i]);
+    }
 done:
     Py_XDECREF(given);
     Py_XDECREF(kwargs);
@@ -373,29 +412,30 @@ default_implementation(PyObject *Py_UNUSED(module), PyObject *function)
     Py_RETURN_NONE;
 }
 
-/* dispatched(function, key, places, required, most, reflected, is_operator, of_plain): has a function ask types in C.
- * `most` is -1 where any number of positional arguments may follow. */
+/* dispatched(function, key, places, many, required, most, reflected, is_operator, of_plain): has a function ask types in
+ * C. `many` says of each place whether operands may come in a sequence there; `most` is -1 where any number of positional arguments may follow. */
 static PyObject *
 dispatched(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *function, *key, *places, *reflected;
+    PyObject *function, *key, *places, *many, *reflected;
     int required, most, is_operator, of_plain;
-    if (!PyArg_ParseTuple(args, "O!OO!iiOpp:dispatched", &FunctionType, &function, &key, &PyTuple_Type, &places,
-                          &required, &most, &reflected, &is_operator, &of_plain)) {
+    if (!PyArg_ParseTuple(args, "O!OO!O!iiOpp:dispatched", &FunctionType, &function, &key, &PyTuple_Type, &places,
+                          &PyTuple_Type, &many, &required, &most, &reflected, &is_operator, &of_plain)) {
         return NULL;
     }
     Py_ssize_t count = PyTuple_GET_SIZE(places);
-    if (count < 1 || count > MOST_OPERANDS || required < 1) {
-        PyErr_Format(PyExc_ValueError, "dispatched(): expected 1 to %d operands", MOST_OPERANDS);
+    if (count < 1 || count > MOST_PLACES || PyTuple_GET_SIZE(many) != count || required < 1) {
+        PyErr_Format(PyExc_ValueError, "dispatched(): expected 1 to %d operands", MOST_PLACES);
         return NULL;
     }
     Dispatched *of = PyMem_Calloc(1, sizeof(Dispatched));
     if (of == NULL) {
         return PyErr_NoMemory();
     }
-    of->operands = (int)count;
+    of->count = (int)count;
     for (Py_ssize_t i = 0; i < count; i++) {
         of->places[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(places, i));
+        of->many[i] = PyTuple_GET_ITEM(many, i) == Py_True;
         if (of->places[i] < 0) {
             PyMem_Free(of);
             if (!PyErr_Occurred()) {

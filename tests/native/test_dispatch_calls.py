@@ -133,6 +133,8 @@ def shown(value):
         return type(value), value._tl_data.tolist(), value._tl_tracked, value.__dict__
     if isinstance(value, BaseException):
         return type(value), str(value)
+    if isinstance(value, (list, tuple)):
+        return type(value), [shown(item) for item in value]
     return repr(value) if isinstance(value, np.ndarray) else value
 
 
@@ -182,6 +184,34 @@ class TestOrder:
         with CONTEXTS[name]():
             for one in OPERANDS.values():
                 assert_same(function, one)
+
+
+MANY = [tl.cat, tl.stack, tl.hstack, tl.atleast_1d, tl.block_diag, tl.meshgrid, tl.linalg.multi_dot, tl.where,
+        tl.einsum, tl.nn.functional.linear, tl.lerp, tl.addmm, tl.broadcast_tensors, tl.index_put, tl.split]  # fmt: skip
+FEW = [OPERANDS[name] for name in ("duck", "duck below", "refusing", "instance", "logging", "quiet", "tensor", "number")]
+
+
+@pytest.mark.parametrize("name", CONTEXTS)
+@pytest.mark.parametrize("function", MANY, ids=lambda f: f.__qualname__)
+def test_order_of_many(name, function):
+    with CONTEXTS[name]():
+        for one, other in itertools.product([*FEW, None], repeat=2):
+            for first in ([one, other], [], [[one]], [one] * 70):
+                assert_same(function, first)
+            assert_same(function, (other, one, one), 0)
+            assert_same(function, one, other, one)
+
+
+def test_a_list_changed_by_a_handler():
+    class Clearing:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            args[0].clear()
+            return NotImplemented
+
+    for _ in range(2):
+        with pytest.raises(TypeError, match="no implementation found"):
+            tl.cat([Clearing(), Refusing(), tl.ones(2)])
 
 
 @pytest.mark.parametrize("outer", ["asks", "refuses"])
