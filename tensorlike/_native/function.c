@@ -214,7 +214,8 @@ function_inherited(FunctionObject *self, PyObject *const *args, Py_ssize_t count
     PyObject *result = LEFT_TO_PYTHON;
     if (self->inherited != NULL) {
         PyObject *given = args[1];
-        result = self->inherited(self, (PyTypeObject *)args[0], ((PyTupleObject *)given)->ob_item, PyTuple_GET_SIZE(given));
+        result = self->inherited(self, (PyTypeObject *)args[0], ((PyTupleObject *)given)->ob_item,
+                                 PyTuple_GET_SIZE(given));
     }
     return result == LEFT_TO_PYTHON ? Py_NewRef(Py_NotImplemented) : result;
 }
