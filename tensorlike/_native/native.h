@@ -103,6 +103,7 @@ int set_handler(PyObject *function, handler_t handler, void *data, void (*free_d
 
 /* ---- what each file adds to the module; -1 with an exception */
 
+int add_build(PyObject *module);
 int add_tensor(PyObject *module);
 int add_function(PyObject *module);
 
