@@ -158,8 +158,7 @@ set_handler(PyObject *function, handler_t handler, void *data, void (*free_data)
             int (*traverse_data)(void *, visitproc, void *))
 {
     if (!Py_IS_TYPE(function, &FunctionType)) {
-        PyErr_Format(PyExc_TypeError, "expected a function of the native core, not %.200s",
-                     Py_TYPE(function)->tp_name);
+        PyErr_Format(PyExc_TypeError, "expected a function of the native core, not %.200s", Py_TYPE(function)->tp_name);
         free_data(data);
         return -1;
     }
