@@ -47,7 +47,7 @@ PyObject *new_tensor_of(PyTypeObject *type, PyObject *array);
 typedef struct {
     PyTypeObject *tensor;    /* tensorlike.Tensor */
     PyTypeObject *parameter; /* tensorlike.nn.Parameter: plain as well */
-    PyObject *tensors;       /* the set state.TENSORS, empty while a mode is on anywhere: Note [The plain set is the mode flag] */
+    PyObject *tensors;       /* the set state.TENSORS: Note [The plain set is the mode flag] */
     PyObject *state;         /* the ContextVar state.STATE */
     PyObject *clear;         /* state.CLEAR: nothing is switched, and calls are recorded */
     PyObject *missing;       /* core.MISSING */
