@@ -154,6 +154,7 @@ _LAZY_FUNCTIONS = {
     "_sparse_coo_tensor_unsafe": "sparse",
     "set_anomaly_enabled": "autograd.anomaly",
     "set_printoptions": "tensor.printing",
+    "show_config": "__config__",
     "sparse_coo_tensor": "sparse",
     "thread_safe_generator": "random",
     "uninstall_as_torch": "as_torch",
@@ -203,7 +204,7 @@ _LAZY_FUNCTIONS = {
 _fill(__name__)
 __all__ = [name for name in globals() if name[0] != "_" and name != "annotations"]
 __all__ += [name for name in LAZY if name[0] != "_"]
-__all__ += ["install_as_torch", "set_printoptions", "sparse_coo_tensor", "uninstall_as_torch"]
+__all__ += ["install_as_torch", "set_printoptions", "show_config", "sparse_coo_tensor", "uninstall_as_torch"]
 
 
 def __getattr__(name: str) -> object:

@@ -58,6 +58,7 @@ from . import version as version
 from . import xpu as xpu
 from ._C import DisableTorchFunction as DisableTorchFunction
 from ._C import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from .__config__ import show_config as show_config
 from ._build import AcceleratorError as AcceleratorError
 from ._build import OutOfMemoryError as OutOfMemoryError
 from ._build import _is_all_true as _is_all_true

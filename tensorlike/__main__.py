@@ -21,6 +21,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     audit = commands.add_parser("audit", help="what a type answers, leaves out and gets wrong")
     cli.add_arguments(audit)
+    info = commands.add_parser("info", help="what is computed with, and whether the native core is used")
+    info.add_argument(
+        "--require-native", action="store_true", help="end with status 1 where the native core is not used"
+    )
     commands.add_parser("run", help="run a program written for PyTorch, with tensorlike as its torch", add_help=False)
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["run"]:
@@ -30,16 +34,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run(given[1:])
     options = parser.parse_args(given)
     try:
-        status = cli.run(options)
+        status = _info(options.require_native) if options.command == "info" else cli.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        print("tensorlike audit: interrupted", file=sys.stderr)
+        print(f"tensorlike {options.command}: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # The reader, such as `head`, has closed the pipe: avoid an error when Python flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return status
+
+
+def _info(require_native: bool) -> int:
+    from tensorlike import _native, show_config
+
+    show_config()
+    return 1 if require_native and _native.core is None else 0
 
 
 if __name__ == "__main__":

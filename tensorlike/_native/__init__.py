@@ -11,8 +11,11 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FunctionType
 from typing import Any
+
+from .fingerprint import fingerprint
 
 __all__ = ["core", "function_types", "paused", "reason"]
 
@@ -22,6 +25,8 @@ def _can_run_without_lock() -> bool:
 
     return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
+_REBUILD = "build it again, as by `python -m pip install -e .`"
+
 
 def _load() -> tuple[Any, str]:
     if os.environ.get("TENSORLIKE_PURE", "0") not in ("", "0"):
@@ -30,13 +35,31 @@ def _load() -> tuple[Any, str]:
         return None, f"it is written for CPython, and this is {sys.implementation.name}"
     if sys.version_info >= (3, 13) and _can_run_without_lock():
         # An extension that does not say it can do without the lock would switch it back on for the whole process.
-        return None, "it does not support CPython without the global interpreter lock"
+        return None, "it does not support CPython without the global interpreter lock (docs/decisions/0014)"
     try:
-        return importlib.import_module(f"{__name__}.core"), ""
+        module = importlib.import_module(f"{__name__}.core")
     except ModuleNotFoundError:
-        return None, "it was not built: there was no C compiler when the library was installed"
+        return None, (
+            "it was not built for this Python: there was no C compiler when the library was installed, or it failed; "
+            "`python -m pip install -v` shows its output"
+        )
     except ImportError as error:
         return None, f"it cannot be loaded: {error}"
+    stale = _stale(module)
+    return (None, stale) if stale else (module, "")
+
+
+def _stale(module: Any) -> str:
+    """Return why a core does not belong to the Python files around it, "" where it does."""
+    # The package is being imported, and has set its version by now.
+    version = sys.modules["tensorlike"].__version__
+    if getattr(module, "version", "") != version:
+        return f"it was built for version {getattr(module, 'version', '') or 'unknown'}, not {version}: {_REBUILD}"
+    # Sources lie here in a checkout alone, where the files of one version change.
+    sources = fingerprint(Path(__file__).parent)
+    if sources and module.fingerprint != sources:
+        return f"its C sources have changed since it was built: {_REBUILD}"
+    return ""
 
 
 core, reason = _load()

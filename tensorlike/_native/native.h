@@ -54,7 +54,7 @@ bool is_inference(TensorObject *tensor);
 typedef struct {
     PyTypeObject *tensor;    /* tensorlike.Tensor */
     PyTypeObject *parameter; /* tensorlike.nn.Parameter: plain as well */
-    PyObject *tensors;       /* the set state.TENSORS, empty while a mode is on */
+    PyObject *tensors;       /* the set state.TENSORS: Note [The plain set is the mode flag] */
     PyObject *state;         /* the ContextVar state.STATE */
     PyObject *clear;         /* state.CLEAR: nothing is switched, and calls are recorded */
     PyObject *missing;       /* core.MISSING */
@@ -201,6 +201,7 @@ int traverse_dispatched(struct Dispatched *dispatched, visitproc visit, void *ar
 
 /* ---- what each file adds to the module; -1 with an exception */
 
+int add_build(PyObject *module);
 int add_tensor(PyObject *module);
 int add_function(PyObject *module);
 int add_elementwise(PyObject *module);

@@ -5,10 +5,12 @@ import importlib
 import importlib.metadata
 import inspect
 import io
+import os
 import pickle
 import pkgutil
 import pydoc
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -70,40 +72,90 @@ def test_version() -> None:
     assert installed == tl.__version__
 
 
+def build(kinds: list[str], folder: Path, **environment: str) -> str:
+    """Build distributions of a copy of this tree; return what is printed."""
+    pytest.importorskip("build", reason="building the distributions needs build, of the extra 'test'")
+    copy = folder / "source"
+    if not copy.exists():
+        # Building writes into the tree.
+        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache", "build"))
+    command = [sys.executable, "-m", "build", "--no-isolation", "--skip-dependency-check", *kinds, "-o", str(folder)]
+    variables = {**os.environ, **environment}
+    result = subprocess.run([*command, str(copy)], capture_output=True, text=True, check=False, env=variables)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout + result.stderr
+
+
 @pytest.fixture(scope="module")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel and the sdist of this tree."""
-    pytest.importorskip("hatchling", reason="building the distributions needs hatchling, of the extra 'test'")
+    """A folder with the pure wheel and the sdist of this tree."""
     folder = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-t", "sdist", "-d", str(folder)]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout + result.stderr
+    build(["--sdist", "--wheel"], folder, TENSORLIKE_BUILD_PURE="1")
     return folder
 
 
 def test_wheel_holds_the_package_with_its_types_and_nothing_else(distributions: Path) -> None:
     [wheel] = distributions.glob("*.whl")
-    # 1.69 MB, compressed: 0.98 are Python code, 0.29 its docstrings, 0.06 its comments, 0.15 headers of C++, 0.03
+    assert wheel.name.endswith("-py3-none-any.whl")
+    # 1.70 MB, compressed: 0.98 are Python code, 0.29 its docstrings, 0.06 its comments, 0.15 headers of C++, 0.03
     # stubs, 0.04 the list of files with their checksums, 0.13 the archive's own entries of 860 files. zlib's highest
     # level would save 0.3 percent.
-    assert wheel.stat().st_size < 1_700_000
+    assert wheel.stat().st_size < 1_750_000
     names = set(zipfile.ZipFile(wheel).namelist())
     metadata = f"tensorlike-{PROJECT['version']}.dist-info/"
     assert [name for name in names if not name.startswith(("tensorlike/", metadata))] == []
     assert {"tensorlike/py.typed", "tensorlike/__init__.pyi", metadata + "licenses/LICENSE"} <= names
     package = ROOT / "tensorlike"
-    sources = {path.relative_to(ROOT).as_posix() for path in package.rglob("*.py*") if path.suffix in (".py", ".pyi")}
-    assert sources <= names
+    tracked = [path for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    # Everything but the sources of the core: headers and templates too.
+    left_out = (".c", ".so", ".pyd", ".o")
+    shipped = [p for p in tracked if p.suffix not in left_out and (p.suffix != ".h" or p.parent.name != "_native")]
+    assert {name for name in names if name.startswith("tensorlike/")} == {
+        path.relative_to(ROOT).as_posix() for path in shipped
+    }
 
 
 def test_sdist_holds_what_building_and_testing_need(distributions: Path) -> None:
     [sdist] = distributions.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    expected = {"pyproject.toml", "LICENSE", "README.md", "CHANGELOG.md", "tensorlike/__init__.py"}
-    expected |= {"tests/conftest.py", "examples/digits.py"}
-    assert expected <= names
-    assert [name for name in names if re.search(r"(^|/)(\.venv|\.git|__pycache__|\.\w+_cache)(/|$)", name)] == []
+    expected = {"pyproject.toml", "setup.py", "LICENSE", "README.md", "CHANGELOG.md", "tensorlike/__init__.py"}
+    expected |= {"tests/conftest.py", "tests/helpers/__init__.py", "examples/digits.py", "conftest.py", ".ci/run"}
+    native = ROOT / "tensorlike" / "_native"
+    expected |= {path.relative_to(ROOT).as_posix() for path in [*native.glob("*.c"), *native.glob("*.h")]}
+    for folder in ("tests", "examples", "benchmarks", "docs", "tools"):
+        found = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+        expected |= {path.relative_to(ROOT).as_posix() for path in found}
+    assert sorted(expected - names) == []
+    unwanted = re.compile(r"(^|/)(\.venv|\.git|__pycache__|\.\w+_cache)(/|$)|\.(so|pyd|o|pyc)$")
+    assert [name for name in names if unwanted.search(name)] == []
+
+
+@pytest.mark.slow
+def test_a_wheel_has_the_core_where_it_compiles_and_none_where_it_does_not(tmp_path: Path) -> None:
+    if not shutil.which("cc"):
+        pytest.skip("there is no C compiler")
+    for compiler, count in (("cc", 1), (str(tmp_path / "nothing"), 0)):
+        folder = tmp_path / f"wheel{count}"
+        printed = build(["--wheel"], folder, CC=compiler)
+        [wheel] = folder.glob("*.whl")
+        names = zipfile.ZipFile(wheel).namelist()
+        assert len([name for name in names if name.endswith(".so")]) == count
+        assert ('building extension "tensorlike._native.core" failed' in printed) == (count == 0)
+
+
+@pytest.mark.slow
+def test_the_same_sources_give_the_same_core(tmp_path: Path) -> None:
+    if not shutil.which("cc"):
+        pytest.skip("there is no C compiler")
+    contents = set()
+    for name in ("one", "another"):
+        build(["--wheel"], tmp_path / name)
+        [wheel] = (tmp_path / name).glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            [core] = [entry for entry in archive.namelist() if entry.endswith(".so")]
+            contents.add(archive.read(core))
+    assert len(contents) == 1
 
 
 def text_files() -> list[Path]:
