@@ -37,7 +37,7 @@ execute(PyObject *module)
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
         return -1;
     }
-    return add_tensor(module) < 0 || add_function(module) < 0 ? -1 : 0;
+    return add_tensor(module) < 0 || add_function(module) < 0 || add_allocator(module) < 0 ? -1 : 0;
 }
 
 static PyModuleDef_Slot slots[] = {

@@ -105,5 +105,6 @@ int set_handler(PyObject *function, handler_t handler, void *data, void (*free_d
 
 int add_tensor(PyObject *module);
 int add_function(PyObject *module);
+int add_allocator(PyObject *module);
 
 #endif
