@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from numpy._core import multiarray
 
 from tensorlike._native import core
 from tensorlike.dispatch.registry import ignore
@@ -117,7 +118,7 @@ def _largest() -> int:
 
 def _numpy_wants_huge_pages() -> bool:
     # NumPy's own setting, which it has from the version of the kernel and NUMPY_MADVISE_HUGEPAGE.
-    getter: Callable[[], bool] | None = getattr(np._core.multiarray, "_get_madvise_hugepage", None)
+    getter: Callable[[], bool] | None = getattr(multiarray, "_get_madvise_hugepage", None)
     return getter is None or bool(getter())
 
 

@@ -448,7 +448,7 @@ for size in (1_000_000, 20_000):
     del held
     assert resident() - start > 80
     tl.empty_cache()
-    assert resident() - start < 15, resident() - start
+    assert resident() - start < 30, resident() - start
 """
         if not os.path.exists("/proc/self/statm"):
             pytest.skip("this system does not say how much memory is resident")
