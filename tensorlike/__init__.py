@@ -79,6 +79,7 @@ from .tensor.layouts import (
     sparse_csr,
     strided,
 )
+from .tensor.memory import empty_cache, memory_stats, set_memory_cache_limit
 from .tensor.namespaces import fill as _fill
 from .tensor.size import Size
 from .tensor.storage import TypedStorage, UntypedStorage

@@ -121,10 +121,10 @@ execute(PyObject *module)
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
         return -1;
     }
-    if (add_build(module) < 0 || add_tensor(module) < 0 || add_function(module) < 0 || add_elementwise(module) < 0) {
+    if (add_build(module) < 0 || add_allocator(module) < 0 || add_tensor(module) < 0 || add_function(module) < 0) {
         return -1;
     }
-    return add_dispatch(module);
+    return add_elementwise(module) < 0 || add_dispatch(module) < 0 ? -1 : 0;
 }
 
 static PyModuleDef_Slot slots[] = {

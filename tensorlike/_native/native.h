@@ -206,5 +206,6 @@ int add_tensor(PyObject *module);
 int add_function(PyObject *module);
 int add_elementwise(PyObject *module);
 int add_dispatch(PyObject *module);
+int add_allocator(PyObject *module);
 
 #endif

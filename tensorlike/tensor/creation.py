@@ -19,7 +19,7 @@ from .dtypes import as_numpy_dtype, default_float, dtype_of
 from .dtypes import dtype as Dtype
 from .from_data import array_from, as_tensor, finish, from_numpy, inferred_dtype, placed, tensor
 from .layouts import check_layout, empty_array, format_name
-from .runtime import device_guard, dtype_name, spelled, wanted_dtype, wrong_type
+from .runtime import device_guard, dtype_name, run_quietly, spelled, wanted_dtype, wrong_type
 from .tensor import Tensor
 from .types import Number
 
@@ -61,13 +61,19 @@ def _unset(
 
 
 def _made_of(xp: Any, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
+    # Results on the CPU come from the memory that is kept for them: Note [Kernels run quietly].
+    run = run_quietly if xp is np else _run
     if value is None:
-        return xp.empty(shape, dtype)
+        return run(xp.empty, shape, dtype)
     if type(value) is int and value == 0:  # -0.0 is equal to it.
-        return xp.zeros(shape, dtype)
+        return run(xp.zeros, shape, dtype)
     from .ops.indexing.written_values import converted_number
 
-    return xp.full(shape, converted_number(value, np.dtype(dtype)), dtype)
+    return run(xp.full, shape, converted_number(value, np.dtype(dtype)), dtype)
+
+
+def _run(kernel: Any, *args: Any) -> Any:
+    return kernel(*args)
 
 
 # ---------------------------------------------------------------------------------------------------- filled
