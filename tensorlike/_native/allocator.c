@@ -10,10 +10,12 @@
  * A block is `offset` bytes of padding, which end in a Header, and `capacity` bytes for the array. Nothing relies on
  * the size that NumPy passes when it frees: for an array without elements it may not be the size that was asked for.
  *
- * Small blocks (up to 1,024 bytes) come from malloc; up to SMALL_KEPT of each class wait in a stack. Larger ones wait
- * in a list of their class and in one list of all, in the order in which they were freed: the oldest go back to the
- * system when the limit is reached. The lock is held for a few pointers only, never for a call of the system or of
- * Python. It is needed since NumPy does not promise to call with the interpreter's lock held.
+ * Blocks below KEPT_FROM come from malloc, go back to it, and are not counted: it has no pages to map for them, and
+ * gives the memory that was used last, which the processor's caches still hold (a training step of a small network took
+ * a quarter more where all sizes were kept). Larger ones wait in a list of their class and in one list of all, in the
+ * order in which they were freed: the oldest go back to the system when the limit is reached. The lock is held for a
+ * few pointers only, never for a call of the system or of Python. It is needed since NumPy does not promise to call
+ * with the interpreter's lock held.
  */
 #include "native.h"
 
@@ -43,18 +45,17 @@
 #define MALLOC_ALIGNMENT (2 * sizeof(size_t)) /* what malloc promises */
 #define PAGE 4096
 #define HUGE_PAGE ((size_t)1 << 21)
-#define LARGEST_SMALL 1024
+#define KEPT_EXPONENT 16
+#define KEPT_FROM ((size_t)1 << KEPT_EXPONENT)
 #define FROM_MAP ((size_t)1 << 17) /* from here on blocks are mapped from the system: the C library's own threshold */
-#define SMALL_CLASSES 20
 #if SIZE_MAX > 0xffffffff
 #define LARGEST_EXPONENT 46 /* blocks of up to 2^47 bytes, all that a process can address */
 #else
 #define LARGEST_EXPONENT 29
 #endif
-#define CLASSES (SMALL_CLASSES + (LARGEST_EXPONENT - 9) * 8)
-#define SMALL_KEPT 64
-#define ALL_SMALL ((8 + 24 + 40 + 56 + 64 * 136) * SMALL_KEPT) /* the bytes of all small blocks that may wait */
+#define CLASSES ((LARGEST_EXPONENT - KEPT_EXPONENT + 1) * 8)
 #define TOO_LARGE CLASSES
+#define NOT_KEPT (CLASSES + 1)
 
 /* Before the array's first byte. */
 typedef struct {
@@ -64,11 +65,11 @@ typedef struct {
     uint16_t mapped; /* from the system, else from malloc */
 } Header;
 
-/* At the array's first byte while a block waits for the next array. Small blocks have the first member alone. */
+/* At the array's first byte while a block waits for the next array. */
 typedef struct Waiting {
     struct Waiting *below; /* in its class */
     struct Waiting *above;
-    struct Waiting *older; /* among all larger blocks */
+    struct Waiting *older; /* among all blocks */
     struct Waiting *newer;
 } Waiting;
 
@@ -89,12 +90,10 @@ static struct {
     atomic_flag lock;
 #endif
     Waiting *top[CLASSES];
-    unsigned small_kept[SMALL_CLASSES];
-    Waiting *oldest, *newest; /* of the larger blocks */
-    size_t large_bytes; /* of those */
-    Py_ssize_t large_blocks;
-    size_t limit, large_limit; /* of bytes of all blocks that wait, and of large ones */
-    unsigned small_most;       /* of each small class */
+    Waiting *oldest, *newest;
+    size_t waiting_bytes;
+    Py_ssize_t waiting_blocks;
+    size_t limit; /* of waiting_bytes */
     Counters counters;
     bool huge_pages;
 } cache = {
@@ -132,23 +131,17 @@ drop_lock(void)
 #endif
 }
 
-/* ---- sizes: 8, 24, 40, 56, which fill malloc's own; multiples of 64 up to 1,024; then eight in each power of 2 */
+/* ---- sizes: from KEPT_FROM on, eight classes in each power of 2 */
 
 static inline unsigned
 class_of(size_t size, size_t *capacity)
 {
-    if (size <= 56) {
-        unsigned class = size <= 8 ? 0 : (unsigned)((size + 7) / 16);
-        *capacity = 8 + 16 * class;
-        return class;
+    if (size <= KEPT_FROM) {
+        *capacity = size < sizeof(void *) ? sizeof(void *) : size;
+        return NOT_KEPT;
     }
-    if (size <= LARGEST_SMALL) {
-        unsigned lines = (unsigned)((size + 63) / 64);
-        *capacity = 64 * lines;
-        return lines + 3;
-    }
-    unsigned exponent = 10;
-    for (size_t rest = (size - 1) >> 11; rest; rest >>= 1) {
+    unsigned exponent = KEPT_EXPONENT;
+    for (size_t rest = (size - 1) >> (KEPT_EXPONENT + 1); rest; rest >>= 1) {
         exponent++;
     }
     if (exponent > LARGEST_EXPONENT) {
@@ -157,7 +150,7 @@ class_of(size_t size, size_t *capacity)
     size_t power = (size_t)1 << exponent, step = power / 8;
     size_t steps = (size - 1 - power) / step + 1;
     *capacity = power + steps * step;
-    return SMALL_CLASSES + (exponent - 10) * 8 + (unsigned)steps - 1;
+    return (exponent - KEPT_EXPONENT) * 8 + (unsigned)steps - 1;
 }
 
 static inline Header *
@@ -281,23 +274,12 @@ forget(Waiting *block)
     }
     *(block->older != NULL ? &block->older->newer : &cache.oldest) = block->newer;
     *(block->newer != NULL ? &block->newer->older : &cache.newest) = block->older;
-    cache.large_bytes -= header->capacity;
-    cache.large_blocks--;
+    cache.waiting_bytes -= header->capacity;
+    cache.waiting_blocks--;
 }
 
 static inline Waiting *
-take_small(unsigned class)
-{
-    Waiting *block = cache.top[class];
-    if (block != NULL) {
-        cache.top[class] = block->below;
-        cache.small_kept[class]--;
-    }
-    return block;
-}
-
-static inline Waiting *
-take_large(unsigned class)
+take_kept(unsigned class)
 {
     Waiting *block = cache.top[class];
     if (block != NULL) {
@@ -311,7 +293,7 @@ static Waiting *
 make_room(size_t size)
 {
     Waiting *chain = NULL;
-    while (cache.oldest != NULL && cache.large_bytes + size > cache.large_limit) {
+    while (cache.oldest != NULL && cache.waiting_bytes + size > cache.limit) {
         Waiting *block = cache.oldest;
         forget(block);
         block->below = chain;
@@ -322,25 +304,11 @@ make_room(size_t size)
 }
 
 /* Keep a block, and return a chain of those that must be released, the block itself among them if there is no room. */
-static inline Waiting *
-keep_small(Waiting *block, unsigned class)
-{
-    if (cache.small_kept[class] >= cache.small_most) {
-        block->below = NULL;
-        cache.counters.released++;
-        return block;
-    }
-    block->below = cache.top[class];
-    cache.top[class] = block;
-    cache.small_kept[class]++;
-    return NULL;
-}
-
 static Waiting *
-keep_large(Waiting *block, unsigned class)
+keep(Waiting *block, unsigned class)
 {
     size_t capacity = header_of(block)->capacity;
-    if (capacity > cache.large_limit) {
+    if (capacity > cache.limit) {
         block->below = NULL;
         cache.counters.released++;
         return block;
@@ -357,8 +325,8 @@ keep_large(Waiting *block, unsigned class)
     block->older = cache.newest;
     *(cache.newest != NULL ? &cache.newest->newer : &cache.oldest) = block;
     cache.newest = block;
-    cache.large_bytes += capacity;
-    cache.large_blocks++;
+    cache.waiting_bytes += capacity;
+    cache.waiting_blocks++;
     return chain;
 }
 
@@ -367,17 +335,7 @@ static Waiting *
 limit_to(size_t limit)
 {
     cache.limit = limit;
-    cache.small_most = limit < ALL_SMALL ? 0 : SMALL_KEPT;
-    cache.large_limit = limit < ALL_SMALL ? limit : limit - ALL_SMALL;
-    Waiting *chain = make_room(0);
-    for (unsigned class = 0; class < SMALL_CLASSES && cache.small_most == 0; class++) {
-        for (Waiting *block; (block = take_small(class)) != NULL;) {
-            block->below = chain;
-            chain = block;
-            cache.counters.released++;
-        }
-    }
-    return chain;
+    return make_room(0);
 }
 
 static Waiting *
@@ -387,6 +345,17 @@ take_all(void)
     Waiting *chain = limit_to(0);
     limit_to(limit);
     return chain;
+}
+
+/* Give all waiting blocks back to the system, since it has no memory left. */
+static void
+free_all(void)
+{
+    take_lock();
+    Waiting *chain = take_all();
+    cache.counters.retries++;
+    drop_lock();
+    release_blocks(chain);
 }
 
 /* ---- what NumPy calls */
@@ -399,8 +368,16 @@ allocate(size_t size, bool zeroed)
     if (class == TOO_LARGE) {
         return NULL;
     }
+    if (class == NOT_KEPT) {
+        void *data = new_block(class, capacity, zeroed);
+        if (data == NULL) {
+            free_all();
+            data = new_block(class, capacity, zeroed);
+        }
+        return data;
+    }
     take_lock();
-    void *data = class < SMALL_CLASSES ? take_small(class) : take_large(class);
+    void *data = take_kept(class);
     if (data != NULL) {
         cache.counters.hits++;
     }
@@ -409,11 +386,7 @@ allocate(size_t size, bool zeroed)
         drop_lock();
         data = new_block(class, capacity, zeroed);
         if (data == NULL) {
-            take_lock();
-            Waiting *chain = take_all();
-            cache.counters.retries++;
-            drop_lock();
-            release_blocks(chain);
+            free_all();
             data = new_block(class, capacity, zeroed);
             if (data == NULL) {
                 return NULL;
@@ -458,13 +431,15 @@ handler_free(void *Py_UNUSED(context), void *data, size_t Py_UNUSED(size))
     }
     size_t capacity = header_of(data)->capacity;
     unsigned class = header_of(data)->class;
-    bool small = class < SMALL_CLASSES;
-    size_t links = small ? sizeof(Waiting *) : sizeof(Waiting);
-    ASAN_POISON_MEMORY_REGION((char *)data + links, capacity - links);
+    if (class == NOT_KEPT) {
+        release_block(data);
+        return;
+    }
+    ASAN_POISON_MEMORY_REGION((char *)data + sizeof(Waiting), capacity - sizeof(Waiting));
     take_lock();
     cache.counters.allocated_blocks--;
     cache.counters.allocated_bytes -= (Py_ssize_t)capacity;
-    Waiting *chain = small ? keep_small(data, class) : keep_large(data, class);
+    Waiting *chain = keep(data, class);
     drop_lock();
     release_blocks(chain);
 }
@@ -477,7 +452,7 @@ handler_realloc(void *context, void *data, size_t size)
     }
     size_t before = header_of(data)->capacity, capacity = 0;
     unsigned class = class_of(size, &capacity);
-    if (class == header_of(data)->class) {
+    if (class == header_of(data)->class && capacity <= before) {
         return data;
     }
     void *moved = allocate(size, false);
@@ -495,17 +470,53 @@ static PyDataMem_Handler handler = {
     {NULL, handler_malloc, handler_calloc, handler_realloc, handler_free},
 };
 
+/* The handler for NumPy; NULL where the memory of results is left to NumPy. */
+static PyObject *capsule;
+
+PyArrayObject *
+new_result(PyArray_Descr *descr, int dimensions, const npy_intp *shape, int flags)
+{
+    npy_intp count = PyArray_MultiplyList(shape, dimensions);
+    PyObject *before = NULL;
+    if (capsule != NULL && (size_t)count * (size_t)PyDataType_ELSIZE(descr) >= KEPT_FROM) {
+        /* The two changes of the Context take 100 ns, which smaller arrays need not pay. */
+        before = PyDataMem_SetHandler(capsule);
+        if (before == NULL) {
+            Py_DECREF(descr);
+            return NULL;
+        }
+    }
+    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, dimensions, shape, NULL, NULL, flags, NULL);
+    if (before != NULL) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        PyObject *ours = PyDataMem_SetHandler(before);
+        Py_DECREF(before);
+        if (ours == NULL) {
+            Py_CLEAR(array);
+            Py_XDECREF(type);
+            Py_XDECREF(value);
+            Py_XDECREF(traceback);
+            return NULL;
+        }
+        Py_DECREF(ours);
+        PyErr_Restore(type, value, traceback);
+    }
+    return (PyArrayObject *)array;
+}
+
 /* ---- what Python calls */
 
 static PyObject *
 set_data_allocator(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    PyObject *capsule = PyCapsule_New(&handler, "mem_handler", NULL);
     if (capsule == NULL) {
-        return NULL;
+        capsule = PyCapsule_New(&handler, "mem_handler", NULL);
+        if (capsule == NULL) {
+            return NULL;
+        }
     }
     PyObject *before = PyDataMem_SetHandler(capsule);
-    Py_DECREF(capsule);
     if (before == NULL) {
         return NULL;
     }
@@ -557,11 +568,7 @@ memory_stats(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     take_lock();
     Counters now = cache.counters;
     size_t limit = cache.limit;
-    Py_ssize_t cached_bytes = (Py_ssize_t)cache.large_bytes, cached_blocks = cache.large_blocks;
-    for (unsigned class = 0; class < SMALL_CLASSES; class++) {
-        cached_bytes += (Py_ssize_t)(cache.small_kept[class] * (class < 4 ? 8 + 16 * class : 64 * (class - 3)));
-        cached_blocks += cache.small_kept[class];
-    }
+    Py_ssize_t cached_bytes = (Py_ssize_t)cache.waiting_bytes, cached_blocks = cache.waiting_blocks;
     drop_lock();
     return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n}", "allocated_bytes", now.allocated_bytes,
                          "allocated_blocks", now.allocated_blocks, "peak_allocated_bytes", now.peak_allocated_bytes,

@@ -221,8 +221,7 @@ run_kernel(const Kernel *kernel, PyObject *first, PyObject *second, PyArrayObjec
             return NULL;
         }
         int flags = orders & NPY_ARRAY_C_CONTIGUOUS ? 0 : NPY_ARRAY_F_CONTIGUOUS;
-        result = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, of_result, PyArray_NDIM(shaped),
-                                                       PyArray_DIMS(shaped), NULL, NULL, flags, NULL);
+        result = new_result(of_result, PyArray_NDIM(shaped), PyArray_DIMS(shaped), flags);
         if (result == NULL) {
             return NULL;
         }

@@ -199,6 +199,11 @@ PyObject *dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t 
 void free_dispatched(struct Dispatched *dispatched);
 int traverse_dispatched(struct Dispatched *dispatched, visitproc visit, void *arg);
 
+/* ---- allocator.c: Note [Memory of results] */
+
+/* Return a new array for a result, whose memory is kept when it is freed, if it is large. Takes `descr` over. */
+PyArrayObject *new_result(PyArray_Descr *descr, int dimensions, const npy_intp *shape, int flags);
+
 /* ---- what each file adds to the module; -1 with an exception */
 
 int add_build(PyObject *module);
