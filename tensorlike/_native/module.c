@@ -37,7 +37,15 @@ execute(PyObject *module)
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
         return -1;
     }
-    return add_tensor(module) < 0 || add_function(module) < 0 ? -1 : 0;
+    int (*const added[])(PyObject *) = {
+        add_tensor, add_function, add_node, add_record, add_program, add_engine,
+    };
+    for (size_t i = 0; i < sizeof(added) / sizeof(added[0]); i++) {
+        if (added[i](module) < 0) {
+            return -1;
+        }
+    }
+    return 0;
 }
 
 static PyModuleDef_Slot slots[] = {
