@@ -192,7 +192,7 @@ new_node(const Recorder *self, PyObject *edges, unsigned with_edges, PyArrayObje
         Py_DECREF(edges);
         return NULL;
     }
-    node->edges = edges;
+    set_edges(node, edges);
     node->sequence_number = next_sequence_number();
     for (int i = 0; i < self->saved_count; i++) {
         const Saved *saved = &self->saved[i];
