@@ -568,8 +568,8 @@ run_program(const Program *program, NodeObject *node, TensorObject *grad, PyObje
         }
     }
     if (done != 1) {
-        while (i > 0) {
-            Py_CLEAR(grads[--i]);
+        while (i-- > 0) {
+            Py_CLEAR(grads[i]); /* The macro of 3.11 evaluates its argument several times. */
         }
     }
     return done;

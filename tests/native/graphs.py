@@ -62,9 +62,8 @@ def graph_of(tensor):
             edges.append(f"{seen[id(following)]}.{number}")
         saved = []
         for kind in type(node).__mro__:
-            for name in sorted(getattr(kind, "__slots__", ())):
-                if name.startswith("_saved_"):
-                    saved.append(f"{name}={described(getattr(node, name, 'unset'))}")
+            names = [name for name in sorted(getattr(kind, "__slots__", ())) if name.startswith("_saved_")]
+            saved += [f"{name}={described(getattr(node, name, 'unset'))}" for name in names]
         shape, dtype = node._tl_shape, node._tl_dtype
         lines.append(f"{node.name()} {edges} {saved} {shape} {dtype}")
     order = sorted(range(len(found)), key=lambda i: found[i]._tl_sequence_number)

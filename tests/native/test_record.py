@@ -57,18 +57,21 @@ def assert_same_record(d, array, operands):
     if first._tl_edge is None:
         return None
     one, other = first._tl_edge[0], second._tl_edge[0]
-    assert type(one) is type(other) and first._tl_edge[1] == second._tl_edge[1] == 0
+    assert type(one) is type(other)
+    assert first._tl_edge[1] == second._tl_edge[1] == 0
     assert other._tl_sequence_number == one._tl_sequence_number + 1
     assert len(one._tl_edges) == len(other._tl_edges)
     for edge, twin in zip(one._tl_edges, other._tl_edges, strict=True):
         # A view that was made outside the history of its base gets a node with each call.
         assert edge == twin or (leads_nowhere(edge) and leads_nowhere(twin))
-    assert one._tl_shape == other._tl_shape and type(one._tl_shape) is tuple
+    assert one._tl_shape == other._tl_shape
+    assert type(one._tl_shape) is tuple
     assert one._tl_dtype is other._tl_dtype
     for name in d.recorded().slots():
         if name == "_saved_result":
             assert one._saved_result[0] is other._saved_result[0] is array
-            assert one._saved_result[1] is first._tl_counter and one._saved_result[2] == 0
+            assert one._saved_result[1] is first._tl_counter
+            assert one._saved_result[2] == 0
         else:
             assert described(getattr(one, name)) == described(getattr(other, name)), name
     return one
@@ -81,7 +84,9 @@ def test_every_declaration(name):
         pytest.skip("its arguments are not those of its kernel")
     seen = 0
     for sample in SAMPLES[name].generate("float32", requires_grad=True):
-        if sample.kwargs or len(sample.args) > len(d.recorded().parameters) or not isinstance(sample.args[0], tl.Tensor):
+        if sample.kwargs or len(sample.args) > len(d.recorded().parameters):
+            continue
+        if not isinstance(sample.args[0], tl.Tensor):
             continue  # A number as the first operand is made a tensor before.
         result = d.function(*sample.args)
         if isinstance(result, tl.Tensor):
@@ -152,7 +157,8 @@ def test_same_errors():
         with pytest.raises(RuntimeError) as error:
             one(array, x, None, False, None)
         messages.append(str(error.value))
-    assert messages[0] == messages[1] and "does not support dtype" in messages[0]
+    assert messages[0] == messages[1]
+    assert "does not support dtype" in messages[0]
     for arguments in ((), (array,), (array, x)):
         messages = []
         for one in (record, record._tl_python):
@@ -167,7 +173,8 @@ def test_numbers_of_nodes_go_up_by_one():
     start = next_sequence_number()
     made = [(x * 2).grad_fn, x[:1].grad_fn, tl.cat([x, x]).grad_fn, (x + x).grad_fn]
     assert [n._tl_sequence_number for n in made] == [start + 1, start + 2, start + 3, start + 4]
-    assert x.grad_fn is None and made[0].next_functions[0][0]._tl_sequence_number < 0
+    assert x.grad_fn is None
+    assert made[0].next_functions[0][0]._tl_sequence_number < 0
 
 
 def test_nothing_is_kept():
