@@ -5,6 +5,7 @@
  */
 #include "record.h"
 
+#define SMALL_TABLE 16    /* places for nodes that need no memory; a power of two */
 #define NODES_AT_ONCE 256 /* between two looks for a signal or another thread that waits */
 
 /* What is on its way to a node. */
@@ -22,6 +23,7 @@ typedef struct {
 typedef struct {
     Pending *pending; /* open addressing by the node; a power of two */
     size_t room, count;
+    Pending small[SMALL_TABLE];
     Ordered *heap;
     size_t heap_room, heap_count;
     PyObject *run, *alive, *watched; /* borrowed; NULL for None */
@@ -64,7 +66,9 @@ make_room(Run *run)
             pending[find_place(pending, room, run->pending[i].node)] = run->pending[i];
         }
     }
-    PyMem_Free(run->pending);
+    if (run->pending != run->small) {
+        PyMem_Free(run->pending);
+    }
     run->pending = pending;
     run->room = room;
     return 0;
@@ -557,10 +561,21 @@ next_gradient(PyObject *before, TensorObject *grad)
     return bump(sum) < 0 ? -1 : 1;
 }
 
-/* Call a method of the lock that is held while a gradient is accumulated. */
+/* Whether this is the only thread: no other one holds the lock then, and a new one needs this one to be started. */
+static bool
+is_alone(void)
+{
+    PyThreadState *first = PyInterpreterState_ThreadHead(PyThreadState_GetInterpreter(PyThreadState_Get()));
+    return PyThreadState_Next(first) == NULL;
+}
+
+/* Call a method of the lock that is held while a gradient is accumulated; does nothing without one. */
 static int
 call_lock(PyObject *lock, PyObject *method)
 {
+    if (lock == NULL) {
+        return 0;
+    }
     PyObject *result = PyObject_CallMethodNoArgs(lock, method);
     Py_XDECREF(result);
     return result == NULL ? -1 : 0;
@@ -603,12 +618,14 @@ accumulate(PyObject *node, PyObject *grad)
         result = hooks == NULL ? -1 : 0;
         goto done;
     }
-    lock = PyDict_GetItemWithError(graph.node_globals, graph.accumulating);
-    if (lock == NULL) {
-        result = PyErr_Occurred() ? -1 : 0;
-        goto done;
+    if (!is_alone()) {
+        lock = PyDict_GetItemWithError(graph.node_globals, graph.accumulating);
+        if (lock == NULL) {
+            result = PyErr_Occurred() ? -1 : 0;
+            goto done;
+        }
+        Py_INCREF(lock);
     }
-    Py_INCREF(lock);
     if (call_lock(lock, graph.acquire) < 0) {
         result = -1;
         goto done;
@@ -724,20 +741,23 @@ end:
     return result;
 }
 
-/* Accumulate the gradients that the run starts with. */
+/* Accumulate the gradients that the run starts with: pairs ((node, number), gradient). */
 static int
 start(Run *run, PyObject *roots)
 {
     int result = 0;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(roots) && result == 0; i++) {
-        PyObject *node, *number, *grad, *root = Py_NewRef(PySequence_Fast_GET_ITEM(roots, i));
-        if (!PyTuple_Check(root) || !PyArg_ParseTuple(root, "(O!O)O;a root is ((node, number), gradient)",
-                                                      &NodeStateType, &node, &number, &grad)) {
+        PyObject *root = Py_NewRef(PySequence_Fast_GET_ITEM(roots, i));
+        PyObject *edge = PyTuple_Check(root) && PyTuple_GET_SIZE(root) == 2 ? PyTuple_GET_ITEM(root, 0) : NULL;
+        if (edge == NULL || !PyTuple_Check(edge) || PyTuple_GET_SIZE(edge) != 2 ||
+            !PyObject_TypeCheck(PyTuple_GET_ITEM(edge, 0), &NodeStateType)) {
+            PyErr_Format(PyExc_TypeError, "a root must be ((node, number), gradient), not %R", root);
             result = -1;
         }
         else {
+            PyObject *node = PyTuple_GET_ITEM(edge, 0);
             int alive = run->alive == NULL ? 1 : PySet_Contains(run->alive, node);
-            result = alive < 0 ? -1 : alive ? arrive(run, node, number, grad, node) : 0;
+            result = alive <= 0 ? alive : arrive(run, node, PyTuple_GET_ITEM(edge, 1), PyTuple_GET_ITEM(root, 1), node);
         }
         Py_DECREF(root);
     }
@@ -771,43 +791,41 @@ run_all(Run *run)
 
 /* run_graph(run, roots, keep_graph, create_graph, alive, watched, closely) */
 static PyObject *
-run_graph(PyObject *Py_UNUSED(module), PyObject *args)
+run_graph(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
 {
+    if (graph.visit == NULL || count != 7) {
+        PyErr_SetString(PyExc_TypeError, "run_graph() takes 7 arguments, after provide_graph()");
+        return NULL;
+    }
+    int keep_graph = PyObject_IsTrue(args[2]), create_graph = PyObject_IsTrue(args[3]), closely = PyObject_IsTrue(args[6]);
+    if (keep_graph < 0 || create_graph < 0 || closely < 0) {
+        return NULL;
+    }
     Run run = {0};
-    PyObject *roots;
-    int keep_graph, create_graph, closely;
-    if (!PyArg_ParseTuple(args, "OOppOOp:run_graph", &run.run, &roots, &keep_graph, &create_graph, &run.alive,
-                          &run.watched, &closely)) {
-        return NULL;
-    }
-    if (graph.visit == NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "run_graph(): provide_graph() was not called");
-        return NULL;
-    }
+    run.run = args[0];
     run.keep_graph = keep_graph;
     run.create_graph = create_graph;
+    run.alive = args[4] == Py_None ? NULL : args[4];
+    run.watched = PyTuple_CheckExact(args[5]) && PyTuple_GET_SIZE(args[5]) == 0 ? NULL : args[5];
     run.closely = closely;
-    run.alive = run.alive == Py_None ? NULL : run.alive;
-    run.watched = PyTuple_CheckExact(run.watched) && PyTuple_GET_SIZE(run.watched) == 0 ? NULL : run.watched;
-    run.room = 64;
-    run.pending = PyMem_Calloc(run.room, sizeof(Pending));
-    if (run.pending == NULL) {
-        return PyErr_NoMemory();
-    }
+    run.pending = run.small;
+    run.room = SMALL_TABLE;
     int result = -1;
-    roots = PySequence_Fast(roots, "run_graph(): the roots must be a sequence");
+    PyObject *roots = PySequence_Fast(args[1], "run_graph(): the roots must be a sequence");
     if (roots != NULL && start(&run, roots) == 0) {
         result = run_all(&run);
     }
     Py_XDECREF(roots);
     /* What was on its way when an exception came. */
-    for (size_t i = 0; i < run.room; i++) {
+    for (size_t i = 0; result < 0 && i < run.room; i++) {
         if (run.pending[i].node != NULL) {
             Py_DECREF(run.pending[i].node);
             Py_XDECREF(run.pending[i].grad);
         }
     }
-    PyMem_Free(run.pending);
+    if (run.pending != run.small) {
+        PyMem_Free(run.pending);
+    }
     PyMem_Free(run.heap);
     Py_XDECREF(run.owned);
     if (result < 0) {
@@ -817,7 +835,7 @@ run_graph(PyObject *Py_UNUSED(module), PyObject *args)
 }
 
 static PyMethodDef functions[] = {
-    {"run_graph", run_graph, METH_VARARGS, NULL},
+    {"run_graph", (PyCFunction)(void (*)(void))run_graph, METH_FASTCALL, NULL},
     {NULL},
 };
 
