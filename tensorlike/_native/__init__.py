@@ -9,11 +9,18 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
-__all__ = ["core", "function_types", "reason"]
+__all__ = ["core", "function_types", "paused", "reason"]
+
+
+def _can_run_without_lock() -> bool:
+    import sysconfig  # It takes milliseconds.
+
+    return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 
 def _load() -> tuple[Any, str]:
@@ -21,7 +28,7 @@ def _load() -> tuple[Any, str]:
         return None, "switched off by TENSORLIKE_PURE"
     if sys.implementation.name != "cpython":
         return None, f"it is written for CPython, and this is {sys.implementation.name}"
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    if sys.version_info >= (3, 13) and _can_run_without_lock():
         # An extension that does not say it can do without the lock would switch it back on for the whole process.
         return None, "it does not support CPython without the global interpreter lock"
     try:
@@ -36,3 +43,16 @@ core, reason = _load()
 
 #: The types of Python functions, public functions among them.
 function_types: tuple[type, ...] = (FunctionType,) if core is None else (FunctionType, core.Function)
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Return a context in which Python answers every call, in all threads: for tools that watch its frames."""
+    if core is None:
+        yield
+        return
+    core.pause(1)
+    try:
+        yield
+    finally:
+        core.pause(-1)

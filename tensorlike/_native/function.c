@@ -14,9 +14,15 @@
 
 PyObject left_to_python; /* Only its address is used. */
 
+/* While it is not 0 every call is left to Python, for tools that watch Python's frames. */
+static int paused;
+
 static PyObject *
 function_vectorcall(FunctionObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
 {
+    if (paused > 0) {
+        return PyObject_Vectorcall(self->python, args, flags, keywords);
+    }
     if (self->handler != NULL) {
         PyObject *result = self->handler(self, args, PyVectorcall_NARGS(flags), keywords);
         if (result != LEFT_TO_PYTHON) {
@@ -189,6 +195,14 @@ function_dict(FunctionObject *self, void *Py_UNUSED(name))
     return self->dict == NULL ? PyDict_New() : Py_NewRef(self->dict);
 }
 
+/* `__wrapped__` of a function that wraps nothing is the Python function behind it, for `inspect` to find the source. */
+static PyObject *
+function_wrapped(FunctionObject *self, void *name)
+{
+    PyObject *wrapped = self->dict == NULL ? NULL : PyDict_GetItemString(self->dict, name);
+    return Py_NewRef(wrapped == NULL ? self->python : wrapped);
+}
+
 /* _tl_inherited(cls, args): what `Form.inherited` answers in Python, or NotImplemented. */
 static PyObject *
 function_inherited(FunctionObject *self, PyObject *const *args, Py_ssize_t count)
@@ -236,6 +250,7 @@ static PyGetSetDef function_getset[] = {
 #if PY_VERSION_HEX >= 0x030C0000
     OF_PYTHON("__type_params__"),
 #endif
+    {"__wrapped__", (getter)function_wrapped, (setter)function_set_attribute, NULL, "__wrapped__"},
     {"__dict__", (getter)function_dict, NULL, NULL, NULL},
     {NULL},
 };
@@ -303,8 +318,28 @@ set_recorder(PyObject *function, recorder_t recorder, void *data, void (*free_da
     return 0;
 }
 
+/* pause(change): adds to the number of those who want every call to be answered by Python. */
+static PyObject *
+pause_core(PyObject *Py_UNUSED(module), PyObject *change)
+{
+    long by = PyLong_AsLong(change);
+    if (by == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    paused += (int)by;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef module_methods[] = {
+    {"pause", pause_core, METH_O, NULL},
+    {NULL},
+};
+
 int
 add_function(PyObject *module)
 {
+    if (PyModule_AddFunctions(module, module_methods) < 0) {
+        return -1;
+    }
     return PyModule_AddType(module, &FunctionType);
 }
