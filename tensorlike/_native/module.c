@@ -121,10 +121,16 @@ execute(PyObject *module)
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
         return -1;
     }
-    if (add_build(module) < 0 || add_allocator(module) < 0 || add_tensor(module) < 0 || add_function(module) < 0) {
-        return -1;
+    int (*const added[])(PyObject *) = {
+        add_build,  add_allocator, add_tensor,  add_function, add_elementwise,
+        add_dispatch, add_node,      add_record, add_program,  add_engine,
+    };
+    for (size_t i = 0; i < sizeof(added) / sizeof(added[0]); i++) {
+        if (added[i](module) < 0) {
+            return -1;
+        }
     }
-    return add_elementwise(module) < 0 || add_dispatch(module) < 0 ? -1 : 0;
+    return 0;
 }
 
 static PyModuleDef_Slot slots[] = {

@@ -212,5 +212,9 @@ int add_function(PyObject *module);
 int add_elementwise(PyObject *module);
 int add_dispatch(PyObject *module);
 int add_allocator(PyObject *module);
+int add_node(PyObject *module);
+int add_record(PyObject *module);
+int add_program(PyObject *module);
+int add_engine(PyObject *module);
 
 #endif
