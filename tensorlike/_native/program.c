@@ -428,7 +428,7 @@ new_like(PyArrayObject *array)
 {
     PyArray_Descr *dtype = PyArray_DESCR(array);
     Py_INCREF(dtype);
-    return PyArray_NewFromDescr(&PyArray_Type, dtype, PyArray_NDIM(array), PyArray_DIMS(array), NULL, NULL, 0, NULL);
+    return (PyObject *)new_result(dtype, PyArray_NDIM(array), PyArray_DIMS(array), 0);
 }
 
 /* Run the steps of a formula: 1 with the array of the result, 0 when Python has to, -1 with an exception. */
@@ -511,7 +511,7 @@ run_fill(PyObject *node, const Formula *formula, PyArrayObject *grad, PyObject *
     }
     PyArray_Descr *dtype = PyArray_DESCR(grad);
     Py_INCREF(dtype);
-    *result = PyArray_NewFromDescr(&PyArray_Type, dtype, count, dimensions, NULL, NULL, 0, NULL);
+    *result = (PyObject *)new_result(dtype, count, dimensions, 0);
     if (*result == NULL) {
         return -1;
     }
