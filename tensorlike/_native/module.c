@@ -1,6 +1,6 @@
 /* The module tensorlike._native.core: see docs/decisions/0014 and docs/architecture.md. */
 #define TENSORLIKE_IMPORTS_NUMPY
-#include "native.h"
+#include "families.h"
 
 Provided provided;
 
@@ -35,6 +35,10 @@ static int
 execute(PyObject *module)
 {
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
+        return -1;
+    }
+    if (add_meta(module) < 0 || add_families(module) < 0 || add_views(module) < 0 ||
+        add_reductions(module) < 0 || add_products(module) < 0 || add_joining(module) < 0) {
         return -1;
     }
     return add_tensor(module) < 0 || add_function(module) < 0 ? -1 : 0;

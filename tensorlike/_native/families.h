@@ -1,0 +1,139 @@
+/* What the handlers of views, reductions, products and joins share.
+ *
+ * Note [Handlers are kinds]
+ * A handler knows a kind of operation, not an operation: which ufunc reduces, which dtypes it takes, up to which size it
+ * pays, are data that `attach_...` of tensor/native_families.py reads off the declarations. A handler answers calls that
+ * are not recorded: of operands without a history, or while grad mode is off.
+ */
+#ifndef TENSORLIKE_FAMILIES_H
+#define TENSORLIKE_FAMILIES_H
+
+#include "native.h"
+
+/* ---- meta.c: the state that few tensors have, AutogradMeta in tensorlike/autograd/tensor_base.py */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *view_base;
+    PyObject *view_refuses;
+    PyObject *grad_value;
+    PyObject *grad_dtype;
+    PyObject *leaf_edge;
+    PyObject *hooks;
+    PyObject *post_accumulate_hooks;
+    Py_ssize_t view_version;
+    char requires_grad;
+    char retains_grad;
+    char inference;
+} MetaObject;
+
+extern PyTypeObject MetaType;
+
+MetaObject *new_meta(void);
+
+/* ---- families.c: objects of the Python side, and what all handlers ask */
+
+typedef struct {
+    PyTypeObject *size;      /* tensorlike.Size */
+    PyObject *under_no_grad; /* the reason why a view made under no_grad refuses in-place operations */
+} Families;
+
+extern Families families;
+
+static inline bool
+is_set(PyObject *value)
+{
+    return value != NULL && value != Py_None;
+}
+
+/* Return the array of a plain tensor, borrowed; NULL, without an exception, for anything else. */
+static inline PyArrayObject *
+plain_array(PyObject *value)
+{
+    if (!is_plain_tensor(value)) {
+        return NULL;
+    }
+    PyObject *data = as_tensor(value)->data;
+    return data != NULL && PyArray_CheckExact(data) ? (PyArrayObject *)data : NULL;
+}
+
+/* Whether a tensor or its base has a history, as far as C can tell: `no_history` in autograd/tensor_base.py. */
+bool has_history(TensorObject *tensor);
+
+/* Whether calls are recorded: 1, 0, or -1 for what C leaves to Python. There is never an exception. */
+int recording(void);
+
+/* Whether the result of a call with this operand is not recorded. */
+static inline bool
+is_unrecorded(PyObject *tensor)
+{
+    return !as_tensor(tensor)->tracked || !has_history(as_tensor(tensor)) || recording() == 0;
+}
+
+/* Whether the elements of an array lie one after the other, as the machine reads them. */
+static inline bool
+is_tidy(PyArrayObject *array)
+{
+    int wanted = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
+    return (PyArray_FLAGS(array) & wanted) == wanted && PyArray_ISNOTSWAPPED(array);
+}
+
+/* Return a new array of the same dtype in C order. */
+static inline PyArrayObject *
+new_array(PyArray_Descr *dtype, int ndim, const npy_intp *shape)
+{
+    Py_INCREF(dtype);
+    return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, NULL, NULL, 0, NULL);
+}
+
+/* Read an integer that is nothing but an int; false, without an exception, for anything else. */
+static inline bool
+read_int(PyObject *value, Py_ssize_t *number)
+{
+    if (!PyLong_CheckExact(value)) {
+        return false;
+    }
+    *number = PyLong_AsSsize_t(value);
+    if (*number == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
+    return true;
+}
+
+/* Read a dimension as a number from 0 on; false for anything else. A tensor without dimensions counts as having one. */
+static inline bool
+read_dim(PyObject *value, int ndim, int *dim)
+{
+    Py_ssize_t number, reach = ndim > 0 ? ndim : 1;
+    if (!read_int(value, &number) || number < -reach || number >= reach) {
+        return false;
+    }
+    *dim = (int)(number < 0 ? number + reach : number);
+    return true;
+}
+
+/* The inner loop of a ufunc for operands and a result of given dtypes. */
+typedef struct {
+    PyUFuncGenericFunction run;
+    void *data;
+} Loop;
+
+/* Find the loop of a ufunc whose operands have the type number `in`, and its result `out`; false if there is none. */
+bool find_loop(PyUFuncObject *ufunc, int in, int out, Loop *loop);
+
+/* Check that an argument is a ufunc with one result; NULL with an exception for anything else. */
+PyUFuncObject *as_ufunc(PyObject *value, int operands);
+
+/* Spread positional and keyword arguments over the places of the parameters `names`, a tuple of interned strings: NULL
+ * for one that is absent. False for arguments that do not fit. The first `given` places are those of operands. */
+bool place_arguments(PyObject *names, PyObject *const *args, Py_ssize_t count, PyObject *keywords, PyObject **places);
+
+int add_meta(PyObject *module);
+int add_families(PyObject *module);
+int add_views(PyObject *module);
+int add_reductions(PyObject *module);
+int add_products(PyObject *module);
+int add_joining(PyObject *module);
+
+#endif
