@@ -72,6 +72,18 @@ recording(void)
     return found;
 }
 
+PyObject *
+new_counter(void)
+{
+    PyObject *zero = PyLong_FromLong(0), *counter = zero == NULL ? NULL : PyList_New(1);
+    if (counter == NULL) {
+        Py_XDECREF(zero);
+        return NULL;
+    }
+    PyList_SET_ITEM(counter, 0, zero);
+    return counter;
+}
+
 bool
 find_loop(PyUFuncObject *ufunc, int in, int out, Loop *loop)
 {

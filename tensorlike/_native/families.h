@@ -70,6 +70,9 @@ is_unrecorded(PyObject *tensor)
     return !as_tensor(tensor)->tracked || !has_history(as_tensor(tensor)) || recording() == 0;
 }
 
+/* Return a new version counter, at zero; NULL with an exception. */
+PyObject *new_counter(void);
+
 /* Whether the elements of an array lie one after the other, as the machine reads them. */
 static inline bool
 is_tidy(PyArrayObject *array)
@@ -135,5 +138,6 @@ int add_views(PyObject *module);
 int add_reductions(PyObject *module);
 int add_products(PyObject *module);
 int add_joining(PyObject *module);
+int add_copies(PyObject *module);
 
 #endif

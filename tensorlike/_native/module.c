@@ -38,7 +38,7 @@ execute(PyObject *module)
         return -1;
     }
     if (add_meta(module) < 0 || add_families(module) < 0 || add_views(module) < 0 ||
-        add_reductions(module) < 0 || add_products(module) < 0 || add_joining(module) < 0) {
+        add_reductions(module) < 0 || add_products(module) < 0 || add_joining(module) < 0 || add_copies(module) < 0) {
         return -1;
     }
     return add_tensor(module) < 0 || add_function(module) < 0 ? -1 : 0;

@@ -48,7 +48,6 @@ PyTypeObject StorageType = {
     .tp_traverse = (traverseproc)storage_traverse,
     .tp_clear = (inquiry)storage_clear,
     .tp_members = storage_members,
-    .tp_new = PyType_GenericNew,
 };
 
 PyObject *
@@ -75,5 +74,6 @@ new_tensor(PyObject *array)
 int
 add_tensor(PyObject *module)
 {
+    StorageType.tp_new = PyBaseObject_Type.tp_new;
     return PyModule_AddType(module, &StorageType);
 }

@@ -418,18 +418,6 @@ version_of(PyObject *counter)
     return version;
 }
 
-static PyObject *
-new_counter(void)
-{
-    PyObject *zero = PyLong_FromLong(0), *counter = zero == NULL ? NULL : PyList_New(1);
-    if (counter == NULL) {
-        Py_XDECREF(zero);
-        return NULL;
-    }
-    PyList_SET_ITEM(counter, 0, zero);
-    return counter;
-}
-
 /* `view_of` in tensor/views.py, for a tensor whose view needs no node. */
 static PyObject *
 view_of(TensorObject *source, PyArrayObject *array, Geometry *geometry, bool recorded)

@@ -18,6 +18,7 @@ from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.signature import POSITIONAL, VARIADIC
 
 from .size import Size
+from .tensor import Tensor as TensorType
 from .views import UNDER_NO_GRAD
 
 __all__ = ["attach"]
@@ -116,6 +117,15 @@ class Softmax(NamedTuple):
         core.attach_softmax(function, _names(form, 2), np.exp, np.true_divide, rows, _LARGEST)
 
 
+class Copy(NamedTuple):
+    """The same elements without the history, of a kind that copies.c knows."""
+
+    kind: str
+
+    def attach(self, function: Any, form: Form) -> None:
+        core.attach_copy(function, self.kind)
+
+
 def _to(made: str, given: str) -> dict[str, str]:
     return dict.fromkeys(given, made)
 
@@ -131,9 +141,11 @@ _ORDERED = "?bBhilefd"
 @functools.cache
 def _families() -> Mapping[Any, Family]:
     """Return the families by operation."""
+    from . import conversion
     from .ops.elementwise import conditional
     from .ops.indexing import getitem
     from .ops.linalg import matmul
+    from .ops.nn import activation
     from .ops.reductions import minmax, softmax, sums
     from .ops.shape import expanding, joining, reshaping
 
@@ -165,10 +177,14 @@ def _families() -> Mapping[Any, Family]:
         matmul.mv: Product(((2, 1),)),
         matmul.dot: Product(((1, 1),)),
         matmul.linear: Product(((1, 2), (2, 2), (3, 2)), transposed=True, adds=True),
+        reshaping.clone: Copy("copy"),
+        conversion.item: Copy("number"),
+        TensorType.detach: Copy("detached"),
         joining.cat: Join(is_new=False),
         joining.stack: Join(is_new=True),
         conditional.where: Choice(),
         softmax.softmax: Softmax(),
+        activation.softmax: Softmax(),
     }
     core.provide_families(size=Size, under_no_grad=UNDER_NO_GRAD)
     return {function.operation: family for function, family in found.items()}  # type: ignore[attr-defined]

@@ -30,7 +30,8 @@ REDUCTIONS = [
     tl.sum, tl.Tensor.sum, tl.mean, tl.Tensor.mean, tl.prod, tl.amax, tl.amin, tl.max, tl.min, tl.all, tl.any,
 ]  # fmt: skip
 PRODUCTS = [tl.matmul, tl.Tensor.__matmul__, tl.mm, tl.mv, tl.dot, F.linear]
-JOINS = [tl.cat, tl.concat, tl.stack, tl.where, tl.softmax]
+COPIES = [tl.Tensor.detach, tl.Tensor.item, tl.clone, tl.Tensor.clone]
+JOINS = [tl.cat, tl.concat, tl.stack, tl.where, tl.softmax, F.softmax]
 DTYPES = [*"?bBhHiIlLefdFD", ml_dtypes.bfloat16, ">f4", ">i8"]
 
 
@@ -281,6 +282,11 @@ def view_call(r: random.Random, function: Any) -> Call:
     return (tensor, *dims), {}
 
 
+def copy_call(r: random.Random, function: Any) -> Call:
+    one = (1,) * r.randint(0, 3)
+    return (some_tensor(r, one if python_of(function).__name__ == "item" else None),), {}
+
+
 def reduction_call(r: random.Random, function: Any) -> Call:
     shape = some_shape(r) if r.random() < 0.8 else tuple(r.choice((1, 7, 8, 9, 16, 33, 130)) for _ in range(r.randint(1, 2)))
     usual = "?" if python_of(function).__qualname__ in ("all", "any") else r.choice("fd")
@@ -406,5 +412,7 @@ def outcome(function: Callable[..., Any], call: Call) -> Any:
         return type(error), str(error)
     if result is LEFT:
         return LEFT
+    if not isinstance(result, tl.Tensor):
+        return type(result), repr(result)
     given = tensors_of(call)
     return [state_of(result, given), *(state_of(g, given) for g in given)]

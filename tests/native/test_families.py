@@ -26,6 +26,7 @@ CASES = [
     *((f, calls.reduction_call) for f in calls.REDUCTIONS),
     *((f, calls.product_call) for f in calls.PRODUCTS),
     *((f, calls.join_call) for f in calls.JOINS),
+    *((f, calls.copy_call) for f in calls.COPIES),
 ]
 
 
