@@ -37,11 +37,16 @@ execute(PyObject *module)
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
         return -1;
     }
-    if (add_meta(module) < 0 || add_families(module) < 0 || add_views(module) < 0 ||
-        add_reductions(module) < 0 || add_products(module) < 0 || add_joining(module) < 0 || add_copies(module) < 0) {
-        return -1;
+    int (*const added[])(PyObject *) = {
+        add_tensor, add_function, add_node, add_record, add_program, add_engine, add_meta, add_families, add_views,
+        add_reductions, add_products, add_joining, add_copies,
+    };
+    for (size_t i = 0; i < sizeof(added) / sizeof(added[0]); i++) {
+        if (added[i](module) < 0) {
+            return -1;
+        }
     }
-    return add_tensor(module) < 0 || add_function(module) < 0 ? -1 : 0;
+    return 0;
 }
 
 static PyModuleDef_Slot slots[] = {

@@ -105,5 +105,9 @@ int set_handler(PyObject *function, handler_t handler, void *data, void (*free_d
 
 int add_tensor(PyObject *module);
 int add_function(PyObject *module);
+int add_node(PyObject *module);
+int add_record(PyObject *module);
+int add_program(PyObject *module);
+int add_engine(PyObject *module);
 
 #endif

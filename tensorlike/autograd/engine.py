@@ -19,11 +19,13 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
+from tensorlike._native import core
 from tensorlike.dispatch.state import STATE
 
+from . import node as node_module
 from .anomaly import check_gradients, warn_of_failure
 from .engine_hooks import call_post_hooks, call_pre_hooks, call_tensor_hooks
-from .node import AccumulateGrad, Edge, Node, like_edge, name_of, sum_of_gradients
+from .node import RELEASED, AccumulateGrad, Edge, Node, Packed, edge_of, like_edge, name_of, sum_of_gradients
 from .tensor_base import PROVIDED, wrap
 
 __all__ = ["Run", "current_run", "reached_from", "run", "unbroadcast_and_cast"]
@@ -99,11 +101,6 @@ def _run(
     create_graph: bool,
     captured: Sequence[Edge] | None,
 ) -> list[Any]:
-    buffers: dict[Node, Any] = {}
-    heap: list[tuple[int, Node]] = []
-    # Buffers made by the engine's own additions, without other references: further gradients are added in place.
-    owned: set[Any] = set()
-    add = _add_recorded if create_graph else _add_arrays
     results: list[Any] = []
     # The nodes that may run at all, None when all may; and those that need `_visit`.
     alive = None
@@ -111,13 +108,23 @@ def _run(
     if captured is not None:
         alive, watched = _pruned(run, roots, captured, create_graph)
         results = run.results
+    # Whether every node needs `_visit`.
+    closely = run.anomaly is not None or run.apply is not None
 
+    if core is not None:
+        # The same as what follows.
+        core.run_graph(run, roots, keep_graph, create_graph, alive, watched, closely)
+        return results
+
+    buffers: dict[Node, Any] = {}
+    heap: list[tuple[int, Node]] = []
+    # Buffers made by the engine's own additions, without other references: further gradients are added in place.
+    owned: set[Any] = set()
+    add = _add_recorded if create_graph else _add_arrays
     for (node, number), grad in roots:
         if alive is None or node in alive:
             _accumulate(buffers, heap, owned, node, number, grad, add)
 
-    # Whether every node needs `_visit`.
-    closely = run.anomaly is not None or run.apply is not None
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)
@@ -385,3 +392,18 @@ def _materialized(node: Node, grads: list[Any]) -> list[Any]:
         given._tl_zeros(shape, dtype) if grad is None else grad
         for grad, shape, dtype in zip(grads, node._tl_shape, node._tl_dtype, strict=True)
     ]
+
+
+if core is not None:
+    core.provide_graph(
+        edge_of=edge_of,
+        released=RELEASED,
+        packed=Packed,
+        accumulate=AccumulateGrad,
+        node_globals=vars(node_module),
+        visit=_visit,
+        add_recorded=_add_recorded,
+        add_arrays=_add_arrays,
+        unbroadcast=unbroadcast_and_cast,
+    )
+    core.register_node(AccumulateGrad, (), None, ())

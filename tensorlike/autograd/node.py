@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn
 
 from tensorlike._library_name import LIBRARY
+from tensorlike._native import core
 from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.state import STATE
 
@@ -50,7 +51,8 @@ __all__ = [
 
 Edge = tuple["Node", int]
 
-next_sequence_number = itertools.count(1).__next__
+#: Returns the number of the next node; the native core numbers its own nodes by the same counter.
+next_sequence_number: Callable[[], int] = itertools.count(1).__next__ if core is None else core.next_sequence_number
 _next_accumulator = itertools.count(-1, -1).__next__
 
 #: Held while a gradient is accumulated. Adding may run a subclass's code, which may run backward itself.
@@ -94,12 +96,17 @@ _FREED = (
 )
 
 
-class Node:
+#: The four slots of every node: members of a C struct where the native core is there.
+_NodeState: Any = object if core is None else core.NodeState
+_SLOTS = ("__dict__", "__weakref__", "_tl_dtype", "_tl_edges", "_tl_sequence_number", "_tl_shape")
+
+
+class Node(_NodeState):  # type: ignore[misc]
     """One recorded operation. The node of a custom Function is the context of its methods, where users store attributes
     of any name, so that ours begin with `_tl_` but for PyTorch's own (`name_of` calls one that may be hidden by such).
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_tl_dtype", "_tl_edges", "_tl_sequence_number", "_tl_shape")
+    __slots__ = _SLOTS if core is None else ()
 
     #: Nodes with several outputs keep tuples as their shape and dtype.
     _tl_outputs: int | None = 1
@@ -178,7 +185,7 @@ class Node:
 # Note [Long chains] A graph without references is freed by reference counting, a node freeing the next. CPython does so
 # without running out of stack, by deferring deeply nested deallocations. Only 3.13 measures depth by a count that fits
 # large stacks alone, and crashes in a thread with a small one. There nodes hand their edges to the first one being
-# freed (200 ns a node).
+# freed (200 ns a node). The native core does so on every version.
 
 _dismantling = threading.local()
 
@@ -202,7 +209,7 @@ def _dismantle(self: Node) -> None:
         _dismantling.waiting = None
 
 
-if sys.version_info[:2] == (3, 13):
+if core is None and sys.version_info[:2] == (3, 13):
     Node.__del__ = _dismantle  # type: ignore[attr-defined]
 
 

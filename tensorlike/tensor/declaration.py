@@ -253,10 +253,11 @@ class Declaration(Operation):
     def recording(self) -> Callable[..., Any]:
         """Return `record`, which makes the tensor of a result, with its node; built on first use."""
         if self._record is None:
-            from .generate_recording import record_source
+            from .generate_recording import record_source, recorder
 
             source = record_source(self, self.recorded())
-            (self._record,) = build(source, f"recording of {self.full_name}", self._recording_values(), "record")
+            (record,) = build(source, f"recording of {self.full_name}", self._recording_values(), "record")
+            self._record = recorder(self, record)
             for space in self._recorders:
                 space["record"] = self._record
         return self._record
@@ -276,7 +277,8 @@ class Declaration(Operation):
             return ()
         recording = [self.making()] if self.several or self.view else []
         if not self.several and self.view is not True:
-            recording.append(self.recording())
+            record = self.recording()
+            recording.append(getattr(record, "_tl_python", record))
         assert self.node is not None
         return (*recording, self.node._tl_apply, self.node._tl_release)
 
@@ -310,7 +312,7 @@ class Declaration(Operation):
         """Return the class of the operation's nodes, built on first use."""
         if self.node is not None:
             return self.node
-        from .generate_recording import node_source  # 1 ms of the import
+        from .generate_recording import node_source, register_node  # 1 ms of the import
 
         recorded = self.recorded()
         values: dict[str, Any] = {f"formula_{n}": f for n, f in recorded.formulas.items()}
@@ -332,8 +334,10 @@ class Declaration(Operation):
         }
         if self.several:
             body |= {"_tl_outputs": None, "_tl_special": True}
-        self.node = type(f"{title}Backward0", (Node,), body)
-        return self.node
+        node: type[Node] = type(f"{title}Backward0", (Node,), body)
+        register_node(self, node)
+        self.node = node
+        return node
 
     def _recording_values(self) -> dict[str, Any]:
         return {

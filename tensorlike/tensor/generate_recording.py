@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from tensorlike._native import core
 from tensorlike.autograd.tensor_base import new_tensor_source
 from tensorlike.dispatch.signature import MANY, ONE, Parameter
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
 from .generate import allows_none, allows_number, operands_of
 
-__all__ = ["Recorded", "make_source", "node_source", "record_source"]
+__all__ = ["Recorded", "make_source", "node_source", "record_source", "recorder", "register_node"]
 
 
 def _is_tensor(name: str) -> str:
@@ -148,20 +150,25 @@ def node_source(d: Declaration, recorded: Recorded) -> str:
         lines += _raw_lines(d, recorded, edge_names)
         lines.append(f"        return ({', '.join(raw)},)")
     lines.append(f"    return ({', '.join(outputs)},)")
-    saved_tensors = [
-        n for n in recorded.names
-        if n in ("result", "results", "others") or n in recorded.outputs
-        or (n in recorded.by_name and recorded.by_name[n].operand in (ONE, MANY))
-    ]  # fmt: skip
+    released = _released(d, recorded)
     lines.append("def _tl_release(self):")
-    for name in saved_tensors:
-        # A number that is not promoted is no tensor in PyTorch either, and need not be freed.
-        kept = d.promotion is None and name in recorded.by_name and allows_number(recorded.by_name[name])
-        test = f"if isinstance(self._saved_{name}, (tuple, Packed)): " if kept else ""
+    for name, number_kept in released:
+        test = f"if isinstance(self._saved_{name}, (tuple, Packed)): " if number_kept else ""
         if name == "others":  # A single operand is not saved.
             test = "if self._saved_others != [None]: "
         lines.append(f"    {test}self._saved_{name} = RELEASED")
-    return "\n".join(lines if saved_tensors else [*lines, "    pass"])
+    return "\n".join(lines if released else [*lines, "    pass"])
+
+
+def _released(d: Declaration, recorded: Recorded) -> list[tuple[str, bool]]:
+    """Return the names of the saved values that a run frees, each with whether a number is kept."""
+    found = []
+    for name in recorded.names:
+        of_operand = name in recorded.by_name and recorded.by_name[name].operand in (ONE, MANY)
+        if of_operand or name in ("result", "results", "others") or name in recorded.outputs:
+            # A number that is not promoted is no tensor in PyTorch either, and need not be freed.
+            found.append((name, of_operand and d.promotion is None and allows_number(recorded.by_name[name])))
+    return found
 
 
 def _raw_lines(d: Declaration, recorded: Recorded, edges: dict[str, str]) -> list[str]:
@@ -286,11 +293,15 @@ def _arguments(recorded: Recorded) -> str:
     return ", ".join(p.name for p in recorded.parameters)
 
 
+def _asks_dtype(d: Declaration) -> bool:
+    """Return whether the result may be asked for in another dtype: a sum of what requires grad in integers, say."""
+    return any(p.name == "dtype" and p.default is None for p in d.parameters)
+
+
 def record_source(d: Declaration, recorded: Recorded) -> str:
     """Return the source of `record`: from a result and the operands to the tensor."""
     find, fill = _node_lines(recorded)
-    # With `dtype=` a sum of what requires grad may be asked for in integers.
-    asked = any(p.name == "dtype" and p.default is None for p in d.parameters)
+    asked = _asks_dtype(d)
     # The locals must not have the name of a parameter: `dot` has one named `tensor`, `sum` one named `dtype`.
     lines = [
         *new_tensor_source("made", "result"),
@@ -318,3 +329,40 @@ def make_source(d: Declaration, recorded: Recorded) -> str:
     find, fill = _node_lines(recorded)
     lines = [*find, "    return None", *fill, "return node"]
     return "\n".join([f"def make({_arguments(recorded)}):", *["    " + line for line in lines]])
+
+
+def recorder(d: Declaration, python: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the twin of the function `record` in the native core, or `record` itself where there is none."""
+    recorded = d.recorded()
+    if core is None or d.several or recorded.many is not None:
+        return python
+    places = {p.name: index for index, p in enumerate(recorded.parameters)}
+    operands = [
+        (places[p.name], p.name in recorded.formulas, not (allows_number(p) or allows_none(p)))
+        for p in recorded.operands
+    ]
+    saved: list[tuple[str, str, int, int]] = []
+    for name in recorded.names:
+        users = sum(1 << index for index, p in enumerate(recorded.operands) if p.name in recorded.users(name))
+        if name == "result":
+            saved.append(("_saved_result", "result", 0, users))
+        elif name not in recorded.by_name:
+            saved.append((f"_saved_{name}", "shape", places[name.removesuffix("_shape")], users))
+        else:
+            kind = "operand" if recorded.by_name[name].operand == ONE else "option"
+            saved.append((f"_saved_{name}", kind, places[name], users))
+    rule = 2 if _asks_dtype(d) else 0 if d.elementwise else 1
+    defaults = tuple(p.default for p in recorded.parameters)
+    found: Callable[..., Any] = core.Recorder(python, d.node_class(), defaults, rule, tuple(operands), tuple(saved))
+    return found
+
+
+def register_node(d: Declaration, node: type[Any]) -> None:
+    """Tell the native core which values of a node of `d` a run frees, and how it computes simple formulas."""
+    if core is None or d.several:
+        return
+    recorded = d.recorded()
+    released = None
+    if recorded.many is None:
+        released = tuple((f"_saved_{name}", number_kept) for name, number_kept in _released(d, recorded))
+    core.register_node(node, released, None, ())

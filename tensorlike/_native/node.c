@@ -1,0 +1,244 @@
+/* The state of a node of the graph as members of a C struct: see tensorlike/autograd/node.py.
+ *
+ * Note [Freeing without recursion]
+ * A node frees those that its edges lead to, which may be a chain of any length. The outermost deallocation of a thread
+ * frees what the others leave in a list, so that the stack stays as shallow as for one node, on every version of CPython
+ * and with the smallest stack of a thread.
+ */
+#include "record.h"
+
+#ifdef _MSC_VER
+#define THREAD_LOCAL __declspec(thread)
+#else
+#define THREAD_LOCAL _Thread_local
+#endif
+
+Graph graph;
+
+/* The list of a thread: deallocations nest per thread, and have no argument that could carry it. */
+static THREAD_LOCAL struct {
+    PyObject **values;
+    Py_ssize_t count, room;
+    bool active;
+} waiting;
+
+/* Drop a reference, now or, inside another deallocation of a node, in its loop. */
+static void
+drop_later(PyObject *value)
+{
+    if (value == NULL) {
+        return;
+    }
+    if (waiting.active && waiting.count == waiting.room) {
+        Py_ssize_t room = waiting.room ? 2 * waiting.room : 16;
+        PyObject **values = PyMem_RawRealloc(waiting.values, (size_t)room * sizeof(PyObject *));
+        if (values == NULL) {
+            Py_DECREF(value); /* There is no memory: try with the stack. */
+            return;
+        }
+        waiting.values = values;
+        waiting.room = room;
+    }
+    if (waiting.active) {
+        waiting.values[waiting.count++] = value;
+        return;
+    }
+    waiting.active = true;
+    Py_DECREF(value);
+    while (waiting.count > 0) {
+        Py_DECREF(waiting.values[--waiting.count]);
+    }
+    PyMem_RawFree(waiting.values);
+    waiting.values = NULL;
+    waiting.room = 0;
+    waiting.active = false;
+}
+
+static int
+node_traverse(NodeObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->edges);
+    Py_VISIT(self->shape);
+    Py_VISIT(self->dtype);
+    Py_VISIT(self->dict);
+    return 0;
+}
+
+static int
+node_clear(NodeObject *self)
+{
+    PyObject *edges = self->edges;
+    self->edges = NULL;
+    Py_CLEAR(self->shape);
+    Py_CLEAR(self->dtype);
+    Py_CLEAR(self->dict);
+    drop_later(edges);
+    return 0;
+}
+
+static void
+node_dealloc(NodeObject *self)
+{
+    PyObject_GC_UnTrack(self);
+    if (self->weak_references != NULL) {
+        PyObject_ClearWeakRefs((PyObject *)self);
+    }
+    PyObject *edges = self->edges, *dict = self->dict;
+    self->edges = self->dict = NULL;
+    Py_CLEAR(self->shape);
+    Py_CLEAR(self->dtype);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+    if (dict != NULL && edges != NULL && !waiting.active) {
+        /* One loop for both. */
+        PyObject *both = PyTuple_Pack(2, edges, dict);
+        if (both != NULL) {
+            Py_DECREF(edges);
+            Py_DECREF(dict);
+            drop_later(both);
+            return;
+        }
+        PyErr_Clear();
+    }
+    drop_later(dict);
+    drop_later(edges);
+}
+
+static PyMemberDef node_members[] = {
+    {"_tl_edges", T_OBJECT_EX, offsetof(NodeObject, edges), 0, NULL},
+    {"_tl_shape", T_OBJECT_EX, offsetof(NodeObject, shape), 0, NULL},
+    {"_tl_dtype", T_OBJECT_EX, offsetof(NodeObject, dtype), 0, NULL},
+    {"_tl_sequence_number", T_LONGLONG, offsetof(NodeObject, sequence_number), 0, NULL},
+    {NULL},
+};
+
+static PyGetSetDef node_getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL},
+};
+
+PyTypeObject NodeStateType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "tensorlike._native.core.NodeState",
+    .tp_doc = "The state of a node.",
+    .tp_basicsize = sizeof(NodeObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .tp_dealloc = (destructor)node_dealloc,
+    .tp_traverse = (traverseproc)node_traverse,
+    .tp_clear = (inquiry)node_clear,
+    .tp_members = node_members,
+    .tp_getset = node_getset,
+    .tp_dictoffset = offsetof(NodeObject, dict),
+    .tp_weaklistoffset = offsetof(NodeObject, weak_references),
+};
+
+Py_ssize_t
+slot_offset(PyTypeObject *type, PyObject *name)
+{
+    PyObject *descriptor = PyObject_GetAttr((PyObject *)type, name);
+    if (descriptor == NULL) {
+        return -1;
+    }
+    Py_ssize_t offset = -1;
+    if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) &&
+        PyType_IsSubtype(type, PyDescr_TYPE(descriptor))) {
+        offset = ((PyMemberDescrObject *)descriptor)->d_member->offset;
+    }
+    else {
+        PyErr_Format(PyExc_TypeError, "%U is no slot of %.200s", name, type->tp_name);
+    }
+    Py_DECREF(descriptor);
+    return offset;
+}
+
+static long long sequence_number; /* of the newest node; nodes are made with the lock of the interpreter held */
+
+long long
+next_sequence_number(void)
+{
+    return ++sequence_number;
+}
+
+static PyObject *
+python_next_sequence_number(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromLongLong(next_sequence_number());
+}
+
+/* provide_graph(edge_of=, released=, ...): takes what C needs of the graph's Python side. */
+static PyObject *
+provide_graph(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"edge_of", "released", "packed", "accumulate", "node_globals", "visit", "add_recorded",
+                            "add_arrays", "unbroadcast", NULL};
+    Graph given = {0};
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$OOO!O!O!OOOO:provide_graph", names, &given.edge_of,
+                                     &given.released, &PyType_Type, &given.packed, &PyType_Type, &given.accumulate,
+                                     &PyDict_Type, &given.node_globals, &given.visit, &given.add_recorded,
+                                     &given.add_arrays, &given.unbroadcast)) {
+        return NULL;
+    }
+    struct {
+        PyObject **place;
+        const char *text;
+    } words[] = {
+        {&given.recording, "recording"},     {&given.requires_grad, "requires_grad"},
+        {&given.view_base, "view_base"},     {&given.leaf_edge, "leaf_edge"},
+        {&given.grad_value, "grad_value"},   {&given.hooks, "post_accumulate_hooks"},
+        {&given.apply, "_tl_apply"},         {&given.release, "_tl_release"},
+        {&given.outputs, "_tl_outputs"},     {&given.special, "_tl_special"},
+        {&given.data, "_tl_data"},           {&given.shape, "shape"},
+        {&given.accumulating, "accumulating"}, {&given.acquire, "acquire"},
+        {&given.unlock, "release"},
+    };
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        *words[i].place = PyUnicode_InternFromString(words[i].text); /* They live as long as the process. */
+        if (*words[i].place == NULL) {
+            return NULL;
+        }
+    }
+    PyObject *leaf = PyUnicode_FromString("_leaf");
+    if (leaf == NULL) {
+        return NULL;
+    }
+    given.leaf = slot_offset(given.accumulate, leaf);
+    Py_DECREF(leaf);
+    if (given.leaf < 0) {
+        return NULL;
+    }
+    Py_INCREF(given.edge_of);
+    Py_INCREF(given.released);
+    Py_INCREF(given.packed);
+    Py_INCREF(given.accumulate);
+    Py_INCREF(given.node_globals);
+    Py_INCREF(given.visit);
+    Py_INCREF(given.add_recorded);
+    Py_INCREF(given.add_arrays);
+    Py_INCREF(given.unbroadcast);
+    graph = given;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"next_sequence_number", python_next_sequence_number, METH_NOARGS, "Return the number of the next node."},
+    {"provide_graph", (PyCFunction)(void (*)(void))provide_graph, METH_VARARGS | METH_KEYWORDS, NULL},
+    {NULL},
+};
+
+int
+add_node(PyObject *module)
+{
+    /* As of a class written in Python, so that `object.__new__` makes nodes. */
+    NodeStateType.tp_new = PyBaseObject_Type.tp_new;
+    if (PyModule_AddType(module, &NodeStateType) < 0) {
+        return -1;
+    }
+    /* The names of the members, as a class written in Python has them: those that copy a node read them. */
+    PyObject *slots = Py_BuildValue("(ssss)", "_tl_dtype", "_tl_edges", "_tl_sequence_number", "_tl_shape");
+    if (slots == NULL || PyDict_SetItemString(NodeStateType.tp_dict, "__slots__", slots) < 0) {
+        Py_XDECREF(slots);
+        return -1;
+    }
+    Py_DECREF(slots);
+    PyType_Modified(&NodeStateType);
+    return PyModule_AddFunctions(module, functions);
+}

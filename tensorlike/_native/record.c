@@ -1,0 +1,513 @@
+/* Recording: the twin of the generated function `record(result, operands...)`, which makes a tensor and its node.
+ *
+ * A Recorder is that function: it interprets what the declaration says is saved, and by whom it is used, and calls the
+ * Python function for every call that it does not know. See tensor/generate_recording.py.
+ */
+#include "record.h"
+
+#define MOST_OPERANDS 8
+#define MOST_SAVED 12
+
+typedef struct {
+    int parameter;   /* its place among the parameters */
+    bool has_formula;
+    bool only_tensor; /* nothing else may stand for it */
+} Operand;
+
+typedef enum { OPERAND, SHAPE, OPTION, RESULT } Kind;
+
+typedef struct {
+    Py_ssize_t offset;
+    Kind kind;
+    int parameter;
+    bool only_tensor;
+    unsigned needed_by; /* a bit for each operand */
+} Saved;
+
+typedef enum { ANY_DTYPE, DIFFERENTIABLE_OR_NO_NODE, DIFFERENTIABLE_OR_PYTHON } Rule;
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *python;
+    PyTypeObject *node;
+    PyObject *defaults; /* a tuple: of all parameters, MISSING for operands */
+    Rule rule;
+    int operand_count, saved_count;
+    Operand operands[MOST_OPERANDS];
+    Saved saved[MOST_SAVED];
+} Recorder;
+
+static inline bool
+has_value(PyObject *value)
+{
+    return value != NULL && value != Py_None;
+}
+
+static inline bool
+is_any_tensor(PyObject *value)
+{
+    return Py_TYPE(value) == provided.tensor || PyObject_TypeCheck(value, &StorageType);
+}
+
+/* Whether a value that is no tensor certainly is none to `isinstance` either. */
+static inline bool
+is_number_or_none(PyObject *value)
+{
+    return value == Py_None || PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value) ||
+           PyComplex_CheckExact(value);
+}
+
+/* Whether operations are recorded now: 1, 0, or -1 with an exception. */
+static int
+recording_now(void)
+{
+    PyObject *state;
+    if (PyContextVar_Get(provided.state, NULL, &state) < 0) {
+        return -1;
+    }
+    int found = 1;
+    if (state != provided.clear) {
+        PyObject *recording = PyObject_GetAttr(state, graph.recording);
+        found = recording == NULL ? -1 : PyObject_IsTrue(recording);
+        Py_XDECREF(recording);
+    }
+    Py_DECREF(state);
+    return found;
+}
+
+/* Return the edge of a tracked tensor as a new reference, None where it requires no grad: `edge_of`, with the leaf's
+ * edge, which is there from its first use on, looked up here. */
+static PyObject *
+edge_of(TensorObject *tensor)
+{
+    PyObject *meta = tensor->meta;
+    if (!has_value(meta)) {
+        return Py_NewRef(has_value(tensor->edge) ? tensor->edge : Py_None);
+    }
+    Py_INCREF(meta);
+    PyObject *edge = NULL, *requires = PyObject_GetAttr(meta, graph.requires_grad);
+    if (requires == Py_True) {
+        PyObject *base = PyObject_GetAttr(meta, graph.view_base);
+        if (base == Py_None) {
+            edge = PyObject_GetAttr(meta, graph.leaf_edge);
+        }
+        Py_XDECREF(base);
+    }
+    Py_XDECREF(requires);
+    Py_DECREF(meta);
+    if (edge != NULL && edge != Py_None) {
+        return edge;
+    }
+    Py_XDECREF(edge);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    return PyObject_CallOneArg(graph.edge_of, (PyObject *)tensor);
+}
+
+static PyObject *
+shape_tuple(PyArrayObject *array)
+{
+    int dimensions = PyArray_NDIM(array);
+    PyObject *shape = PyTuple_New(dimensions);
+    if (shape == NULL) {
+        return NULL;
+    }
+    for (int i = 0; i < dimensions; i++) {
+        PyObject *size = PyLong_FromSsize_t(PyArray_DIM(array, i));
+        if (size == NULL) {
+            Py_DECREF(shape);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(shape, i, size);
+    }
+    return shape;
+}
+
+/* Return a version counter at zero. */
+static PyObject *
+new_counter(void)
+{
+    PyObject *counter = PyList_New(1), *zero = PyLong_FromLong(0);
+    if (counter == NULL || zero == NULL) {
+        Py_XDECREF(counter);
+        Py_XDECREF(zero);
+        return NULL;
+    }
+    PyList_SET_ITEM(counter, 0, zero);
+    return counter;
+}
+
+/* Return (array, counter, version) of a tensor, whose counter is made on first use. */
+static PyObject *
+saved_tensor(TensorObject *tensor)
+{
+    if (!has_value(tensor->counter)) {
+        PyObject *counter = new_counter();
+        if (counter == NULL) {
+            return NULL;
+        }
+        Py_XSETREF(tensor->counter, counter);
+    }
+    return PyTuple_Pack(3, tensor->data, tensor->counter, PyList_GET_ITEM(tensor->counter, 0));
+}
+
+/* Return what a node saves of the parameters, or NULL with an exception; results are saved later. */
+static PyObject *
+saved_value(const Saved *saved, unsigned with_edges, PyObject *value)
+{
+    if (saved->kind == OPTION) {
+        return Py_NewRef(value);
+    }
+    if (saved->kind == SHAPE) {
+        return is_any_tensor(value) ? shape_tuple((PyArrayObject *)as_tensor(value)->data) : PyTuple_New(0);
+    }
+    if (!(saved->needed_by & with_edges)) {
+        Py_RETURN_NONE;
+    }
+    return is_any_tensor(value) ? saved_tensor(as_tensor(value)) : Py_NewRef(value);
+}
+
+/* Whether C can read an operand as Python does. */
+static bool
+is_readable(PyObject *value, bool only_tensor)
+{
+    if (!is_any_tensor(value)) {
+        return !only_tensor && is_number_or_none(value);
+    }
+    TensorObject *tensor = as_tensor(value);
+    return tensor->data != NULL && PyArray_CheckExact(tensor->data) &&
+           (!has_value(tensor->counter) ||
+            (PyList_CheckExact(tensor->counter) && PyList_GET_SIZE(tensor->counter) == 1));
+}
+
+/* Return a new node that is filled but for its result; takes over `edges`, also when it fails. */
+static PyObject *
+new_node(const Recorder *self, PyObject *edges, unsigned with_edges, PyArrayObject *array, PyObject *const *parameters,
+         Py_ssize_t count)
+{
+    NodeObject *node = (NodeObject *)self->node->tp_alloc(self->node, 0);
+    if (node == NULL) {
+        Py_DECREF(edges);
+        return NULL;
+    }
+    node->edges = edges;
+    node->sequence_number = next_sequence_number();
+    for (int i = 0; i < self->saved_count; i++) {
+        const Saved *saved = &self->saved[i];
+        if (saved->kind == RESULT) {
+            continue;
+        }
+        PyObject *value = saved->parameter < count ? parameters[saved->parameter]
+                                                   : PyTuple_GET_ITEM(self->defaults, saved->parameter);
+        value = saved_value(saved, with_edges, value);
+        if (value == NULL) {
+            goto failed;
+        }
+        *slot_at((PyObject *)node, saved->offset) = value;
+    }
+    node->dtype = Py_NewRef((PyObject *)PyArray_DESCR(array));
+    node->shape = shape_tuple(array);
+    if (node->shape == NULL) {
+        goto failed;
+    }
+    return (PyObject *)node;
+failed:
+    Py_DECREF(node);
+    return NULL;
+}
+
+/* Give a tensor its node, which saves the result where a formula uses it. Takes `node` over, also when it fails. */
+static int
+set_history(const Recorder *self, TensorObject *made, PyObject *node)
+{
+    PyObject *number = NULL, *edge = PyTuple_New(2);
+    if (edge == NULL) {
+        Py_DECREF(node);
+        return -1;
+    }
+    PyTuple_SET_ITEM(edge, 0, node);
+    if ((number = PyLong_FromLong(0)) == NULL) {
+        Py_DECREF(edge);
+        return -1;
+    }
+    PyTuple_SET_ITEM(edge, 1, number);
+    for (int i = 0; i < self->saved_count; i++) {
+        if (self->saved[i].kind == RESULT) {
+            PyObject *saved = saved_tensor(made);
+            if (saved == NULL) {
+                Py_DECREF(edge);
+                return -1;
+            }
+            *slot_at(node, self->saved[i].offset) = saved;
+        }
+    }
+    Py_XSETREF(made->edge, edge);
+    made->tracked = 1;
+    return 0;
+}
+
+/* Return the edges of the operands as a tuple and the bits of those that are there, NULL with an exception. */
+static PyObject *
+edges_of(const Recorder *self, PyObject *const *parameters, unsigned *with_edges)
+{
+    PyObject *edges = PyTuple_New(self->operand_count);
+    if (edges == NULL) {
+        return NULL;
+    }
+    *with_edges = 0;
+    for (int i = 0; i < self->operand_count; i++) {
+        const Operand *operand = &self->operands[i];
+        PyObject *value = parameters[operand->parameter], *edge = Py_None;
+        if (operand->has_formula && is_any_tensor(value) && as_tensor(value)->tracked) {
+            edge = edge_of(as_tensor(value));
+            if (edge == NULL) {
+                Py_DECREF(edges);
+                return NULL;
+            }
+            *with_edges |= edge != Py_None ? 1u << i : 0;
+        }
+        else {
+            Py_INCREF(edge);
+        }
+        PyTuple_SET_ITEM(edges, i, edge);
+    }
+    return edges;
+}
+
+static inline bool
+is_differentiable(PyArrayObject *array)
+{
+    char kind = PyArray_DESCR(array)->kind;
+    return kind == 'f' || kind == 'c' || kind == 'V';
+}
+
+static PyObject *
+record(Recorder *self, PyTypeObject *type, PyObject *array, PyObject *const *parameters, Py_ssize_t count)
+{
+    if (provided.tensor == NULL || graph.edge_of == NULL || !PyArray_CheckExact(array) ||
+        count > PyTuple_GET_SIZE(self->defaults)) {
+        return LEFT_TO_PYTHON;
+    }
+    for (int i = 0; i < self->operand_count; i++) {
+        const Operand *operand = &self->operands[i];
+        if (operand->parameter >= count || !is_readable(parameters[operand->parameter], operand->only_tensor)) {
+            return LEFT_TO_PYTHON;
+        }
+    }
+    for (Py_ssize_t i = count; i < PyTuple_GET_SIZE(self->defaults); i++) {
+        if (PyTuple_GET_ITEM(self->defaults, i) == provided.missing) {
+            return LEFT_TO_PYTHON;
+        }
+    }
+    int recording = recording_now();
+    if (recording < 0) {
+        return NULL;
+    }
+    if (!recording || (self->rule == DIFFERENTIABLE_OR_NO_NODE && !is_differentiable((PyArrayObject *)array))) {
+        return new_tensor_of(type, Py_NewRef(array));
+    }
+    if (self->rule == DIFFERENTIABLE_OR_PYTHON && !is_differentiable((PyArrayObject *)array)) {
+        return LEFT_TO_PYTHON; /* It raises if there is an edge. */
+    }
+    unsigned with_edges;
+    PyObject *edges = edges_of(self, parameters, &with_edges);
+    if (edges == NULL) {
+        return NULL;
+    }
+    PyObject *made = new_tensor_of(type, Py_NewRef(array));
+    if (made == NULL || !with_edges) {
+        Py_DECREF(edges);
+        return made;
+    }
+    PyObject *node = new_node(self, edges, with_edges, (PyArrayObject *)array, parameters, count);
+    if (node == NULL || set_history(self, as_tensor(made), node) < 0) {
+        Py_DECREF(made);
+        return NULL;
+    }
+    return made;
+}
+
+static PyTypeObject RecorderType;
+
+PyObject *
+record_result(PyObject *recorder, PyTypeObject *type, PyObject *array, PyObject *const *parameters, Py_ssize_t count)
+{
+    if (!Py_IS_TYPE(recorder, &RecorderType)) {
+        return LEFT_TO_PYTHON;
+    }
+    return record((Recorder *)recorder, type, array, parameters, count);
+}
+
+/* ---- the object */
+
+static PyObject *
+recorder_vectorcall(Recorder *self, PyObject *const *args, size_t flags, PyObject *keywords)
+{
+    Py_ssize_t count = PyVectorcall_NARGS(flags);
+    /* Called with other arguments it raises what the Python function raises. */
+    if (keywords == NULL && count == 1 + PyTuple_GET_SIZE(self->defaults)) {
+        PyObject *result = record(self, provided.tensor, args[0], args + 1, count - 1);
+        if (result != LEFT_TO_PYTHON) {
+            return result;
+        }
+    }
+    return PyObject_Vectorcall(self->python, args, flags, keywords);
+}
+
+static int
+read_operands(Recorder *self, PyObject *operands)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(operands);
+    if (count > MOST_OPERANDS) {
+        PyErr_Format(PyExc_ValueError, "Recorder(): at most %d operands, got %zd", MOST_OPERANDS, count);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Operand *operand = &self->operands[i];
+        int has_formula, only_tensor;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(operands, i), "ipp;an operand is (parameter, has a formula, only a tensor)",
+                              &operand->parameter, &has_formula, &only_tensor)) {
+            return -1;
+        }
+        if (operand->parameter < 0 || operand->parameter >= PyTuple_GET_SIZE(self->defaults)) {
+            PyErr_SetString(PyExc_ValueError, "Recorder(): an operand is no parameter");
+            return -1;
+        }
+        operand->has_formula = has_formula;
+        operand->only_tensor = only_tensor;
+    }
+    self->operand_count = (int)count;
+    return 0;
+}
+
+static int
+read_saved(Recorder *self, PyObject *values)
+{
+    static const char *kinds[] = {"operand", "shape", "option", "result"};
+    Py_ssize_t count = PyTuple_GET_SIZE(values);
+    if (count > MOST_SAVED) {
+        PyErr_Format(PyExc_ValueError, "Recorder(): at most %d saved values, got %zd", MOST_SAVED, count);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Saved *saved = &self->saved[i];
+        PyObject *slot;
+        const char *kind;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(values, i), "UsiI;a saved value is (slot, kind, parameter, needed by)",
+                              &slot, &kind, &saved->parameter, &saved->needed_by)) {
+            return -1;
+        }
+        int known = -1;
+        for (int k = 0; k < 4; k++) {
+            known = strcmp(kind, kinds[k]) == 0 ? k : known;
+        }
+        bool of_parameter = saved->parameter >= 0 && saved->parameter < PyTuple_GET_SIZE(self->defaults);
+        if (known < 0 || (known != RESULT && !of_parameter)) {
+            PyErr_Format(PyExc_ValueError, "Recorder(): %s of parameter %d is no saved value", kind, saved->parameter);
+            return -1;
+        }
+        saved->kind = (Kind)known;
+        saved->offset = slot_offset(self->node, slot);
+        if (saved->offset < 0) {
+            return -1;
+        }
+        bool of_operand = known == OPTION || known == RESULT;
+        for (int k = 0; k < self->operand_count; k++) {
+            of_operand = of_operand || self->operands[k].parameter == saved->parameter;
+        }
+        if (!of_operand) {
+            PyErr_SetString(PyExc_ValueError, "Recorder(): a saved tensor is no operand");
+            return -1;
+        }
+    }
+    self->saved_count = (int)count;
+    return 0;
+}
+
+/* Recorder(python, node, defaults, rule, operands, saved) */
+static PyObject *
+recorder_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"python", "node", "defaults", "rule", "operands", "saved", NULL};
+    PyObject *python, *defaults, *operands, *saved;
+    PyTypeObject *node;
+    int rule;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO!O!iO!O!:Recorder", names, &python, &PyType_Type, &node,
+                                     &PyTuple_Type, &defaults, &rule, &PyTuple_Type, &operands, &PyTuple_Type,
+                                     &saved)) {
+        return NULL;
+    }
+    if (!PyType_IsSubtype(node, &NodeStateType) || rule < ANY_DTYPE || rule > DIFFERENTIABLE_OR_PYTHON) {
+        PyErr_SetString(PyExc_TypeError, "Recorder(): 'node' must be a class of nodes, and 'rule' 0, 1 or 2");
+        return NULL;
+    }
+    Recorder *self = (Recorder *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->vectorcall = (vectorcallfunc)recorder_vectorcall;
+    self->python = Py_NewRef(python);
+    self->node = (PyTypeObject *)Py_NewRef((PyObject *)node);
+    self->defaults = Py_NewRef(defaults);
+    self->rule = (Rule)rule;
+    if (read_operands(self, operands) < 0 || read_saved(self, saved) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static int
+recorder_traverse(Recorder *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->python);
+    Py_VISIT(self->node);
+    Py_VISIT(self->defaults);
+    return 0;
+}
+
+static int
+recorder_clear(Recorder *self)
+{
+    Py_XSETREF(self->python, Py_NewRef(Py_None)); /* It may be called while its cycle is cleared. */
+    return 0;
+}
+
+static void
+recorder_dealloc(Recorder *self)
+{
+    PyObject_GC_UnTrack(self);
+    Py_CLEAR(self->python);
+    Py_CLEAR(self->node);
+    Py_CLEAR(self->defaults);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMemberDef recorder_members[] = {
+    {"_tl_python", T_OBJECT, offsetof(Recorder, python), READONLY, NULL},
+    {"_tl_node", T_OBJECT, offsetof(Recorder, node), READONLY, NULL},
+    {NULL},
+};
+
+static PyTypeObject RecorderType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "tensorlike._native.core.Recorder",
+    .tp_doc = "The function that makes the tensor and the node of a result.",
+    .tp_basicsize = sizeof(Recorder),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_new = recorder_new,
+    .tp_dealloc = (destructor)recorder_dealloc,
+    .tp_traverse = (traverseproc)recorder_traverse,
+    .tp_clear = (inquiry)recorder_clear,
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(Recorder, vectorcall),
+    .tp_members = recorder_members,
+};
+
+int
+add_record(PyObject *module)
+{
+    return PyModule_AddType(module, &RecorderType);
+}

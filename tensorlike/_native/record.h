@@ -1,0 +1,99 @@
+/* What node.c, record.c, program.c and engine.c share: nodes of the graph, and what C knows of a class of nodes. */
+#ifndef TENSORLIKE_RECORD_H
+#define TENSORLIKE_RECORD_H
+
+#include "native.h"
+
+/* ---- node.c: the state of a node, the base of Node in tensorlike/autograd/node.py */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *edges; /* _tl_edges: a tuple of (node, number) and None; NULL when unset, as the next two */
+    PyObject *shape; /* _tl_shape */
+    PyObject *dtype; /* _tl_dtype */
+    long long sequence_number;
+    PyObject *dict;
+    PyObject *weak_references;
+} NodeObject;
+
+extern PyTypeObject NodeStateType;
+
+static inline NodeObject *
+as_node(PyObject *value)
+{
+    return (NodeObject *)value;
+}
+
+/* The value of a slot of a node, NULL when unset. */
+static inline PyObject **
+slot_at(PyObject *node, Py_ssize_t offset)
+{
+    return (PyObject **)((char *)node + offset);
+}
+
+/* The offset of a slot of a class; -1 with a TypeError where `name` is no slot. */
+Py_ssize_t slot_offset(PyTypeObject *type, PyObject *name);
+
+/* Return the number of the next node: 1 for the first. */
+long long next_sequence_number(void);
+
+/* ---- what C needs of the Python side of the graph, given once by `core.provide_graph(...)`; strong references */
+
+typedef struct {
+    PyObject *edge_of;            /* node.edge_of */
+    PyObject *released;           /* node.RELEASED */
+    PyTypeObject *packed;         /* node.Packed */
+    PyTypeObject *accumulate;     /* node.AccumulateGrad */
+    Py_ssize_t leaf;              /* the offset of its slot `_leaf` */
+    PyObject *node_globals;       /* the globals of node.py, where `accumulating` is replaced after a fork */
+    PyObject *visit;              /* engine._visit */
+    PyObject *add_recorded;       /* engine._add_recorded */
+    PyObject *add_arrays;         /* engine._add_arrays */
+    PyObject *unbroadcast;        /* engine.unbroadcast_and_cast */
+    /* Interned names. */
+    PyObject *recording, *requires_grad, *view_base, *leaf_edge, *grad_value, *hooks;
+    PyObject *apply, *release, *outputs, *special, *data, *shape, *accumulating, *acquire, *unlock;
+} Graph;
+
+extern Graph graph;
+
+/* ---- program.c: what C knows of a class of nodes */
+
+typedef struct {
+    Py_ssize_t offset;
+    bool only_tensors; /* a number is kept: see `node_source` in tensor/generate_recording.py */
+} Released;
+
+typedef struct Program Program;
+
+typedef struct {
+    PyTypeObject *type;
+    Py_ssize_t releases; /* -1 when Python's `_tl_release` does it */
+    Released *released;
+    Program *program; /* the formulas, or NULL when Python's `_tl_apply` runs them */
+} NodeClass;
+
+/* What C knows of the nodes of a class, or NULL. */
+const NodeClass *node_class_of(PyTypeObject *type);
+
+/* Run the formulas of a node on a plain gradient. Puts a gradient, or NULL where there is none, into `grads` for each
+ * of the `count` edges, and returns 1; 0 when Python has to run them; -1 with an exception. */
+int run_program(const Program *program, NodeObject *node, TensorObject *grad, PyObject **grads, Py_ssize_t count);
+
+/* The number of edges of the nodes that a program runs. */
+Py_ssize_t program_count(const Program *program);
+
+/* Return the sum of two arrays of one dtype, written into `out` if that is not NULL: a new reference, NULL without an
+ * exception when NumPy has to compute it. */
+PyObject *add_small(PyObject *a, PyObject *b, PyObject *out);
+
+/* ---- record.c */
+
+/* Return the tensor of the type `type` of a result, with its node where one is needed: a new reference, NULL with an
+ * exception, or LEFT_TO_PYTHON. `parameters` are those of the operation, without those at the end that have their
+ * default. */
+PyObject *record_result(PyObject *recorder, PyTypeObject *type, PyObject *array, PyObject *const *parameters,
+                        Py_ssize_t count);
+
+
+#endif
