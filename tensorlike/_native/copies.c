@@ -50,18 +50,22 @@ handle_number(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t
 }
 
 static PyObject *
-handle_copy(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+handle_copy(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
     PyArrayObject *array;
     if (!takes_one(args, count, keywords, &array) || !is_tidy(array) || PyArray_SIZE(array) == 0 ||
-        PyArray_NBYTES(array) > 1 << 16 || !is_unrecorded(args[0])) {
+        PyArray_NBYTES(array) > 1 << 16) {
+        return LEFT_TO_PYTHON;
+    }
+    Result how = result_of(self->data, args[0], UNRECORDED);
+    if (how == LEFT) {
         return LEFT_TO_PYTHON;
     }
     PyArrayObject *result = new_array(PyArray_DESCR(array), PyArray_NDIM(array), PyArray_DIMS(array));
     if (result != NULL) {
         memcpy(PyArray_DATA(result), PyArray_DATA(array), PyArray_NBYTES(array));
     }
-    return new_tensor((PyObject *)result);
+    return finish(self->data, how, result, args, 1);
 }
 
 static const struct {
@@ -74,22 +78,29 @@ static const struct {
 };
 
 static void
-keep_data(void *Py_UNUSED(data))
+free_copy(void *data)
 {
+    clear_recording(data);
+    PyMem_Free(data);
 }
 
-/* attach_copy(function, kind): gives a function the handler of a kind of copy. */
+/* attach_copy(function, kind, recording): gives a function the handler of a kind of copy. */
 static PyObject *
 attach_copy(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *function;
+    PyObject *function, *make;
     const char *name;
-    if (!PyArg_ParseTuple(args, "Os:attach_copy", &function, &name)) {
+    if (!PyArg_ParseTuple(args, "OsO:attach_copy", &function, &name, &make)) {
         return NULL;
     }
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         if (strcmp(name, kinds[i].name) == 0) {
-            if (set_handler(function, kinds[i].handler, NULL, keep_data, NULL) < 0) {
+            Recording *data = PyMem_Calloc(1, sizeof(Recording));
+            if (data == NULL) {
+                return PyErr_NoMemory();
+            }
+            set_recording(data, make);
+            if (set_handler(function, kinds[i].handler, data, free_copy, NULL) < 0) {
                 return NULL;
             }
             Py_RETURN_NONE;

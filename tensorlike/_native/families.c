@@ -72,6 +72,58 @@ recording(void)
     return found;
 }
 
+void
+set_recording(Recording *recording, PyObject *make)
+{
+    recording->make = make == Py_None ? NULL : Py_NewRef(make);
+    recording->recorder = NULL;
+}
+
+void
+clear_recording(Recording *recording)
+{
+    Py_CLEAR(recording->make);
+    Py_CLEAR(recording->recorder);
+}
+
+Result
+result_of(const Recording *recorded, PyObject *tensor, Result answer)
+{
+    if (answer == LEFT || !as_tensor(tensor)->tracked || !has_history(as_tensor(tensor))) {
+        return answer;
+    }
+    int now = recording();
+    return now == 0 ? answer : now == 1 && recorded->make != NULL ? RECORDED : LEFT;
+}
+
+PyObject *
+recorder_of(Recording *recording)
+{
+    if (recording->recorder == NULL) {
+        PyObject *recorder = PyObject_CallNoArgs(recording->make);
+        if (recorder == NULL) {
+            return NULL;
+        }
+        Py_XSETREF(recording->recorder, recorder);
+    }
+    return recording->recorder;
+}
+
+PyObject *
+finish(Recording *recording, Result how, PyArrayObject *array, PyObject *const *parameters, Py_ssize_t count)
+{
+    if (how == UNRECORDED || array == NULL) {
+        return new_tensor((PyObject *)array);
+    }
+    PyObject *recorder = recorder_of(recording);
+    PyObject *result = NULL;
+    if (recorder != NULL) {
+        result = record_result(recorder, provided.tensor, (PyObject *)array, parameters, count);
+    }
+    Py_DECREF(array);
+    return result;
+}
+
 PyObject *
 new_counter(void)
 {

@@ -2,13 +2,12 @@
  *
  * Note [Handlers are kinds]
  * A handler knows a kind of operation, not an operation: which ufunc reduces, which dtypes it takes, up to which size it
- * pays, are data that `attach_...` of tensor/native_families.py reads off the declarations. A handler answers calls that
- * are not recorded: of operands without a history, or while grad mode is off.
+ * pays, are data that `attach_...` of tensor/native_families.py reads off the declarations.
  */
 #ifndef TENSORLIKE_FAMILIES_H
 #define TENSORLIKE_FAMILIES_H
 
-#include "native.h"
+#include "record.h"
 
 /* ---- meta.c: the state that few tensors have, AutogradMeta in tensorlike/autograd/tensor_base.py */
 
@@ -63,12 +62,28 @@ bool has_history(TensorObject *tensor);
 /* Whether calls are recorded: 1, 0, or -1 for what C leaves to Python. There is never an exception. */
 int recording(void);
 
-/* Whether the result of a call with this operand is not recorded. */
-static inline bool
-is_unrecorded(PyObject *tensor)
-{
-    return !as_tensor(tensor)->tracked || !has_history(as_tensor(tensor)) || recording() == 0;
-}
+/* What makes the tensors and nodes of recorded calls of an operation. */
+typedef struct {
+    PyObject *make;     /* returns the recorder, which is built at the first recorded call; NULL where C records nothing */
+    PyObject *recorder; /* once it was asked for */
+} Recording;
+
+/* Take `make`, a callable without parameters, or None. */
+void set_recording(Recording *recording, PyObject *make);
+void clear_recording(Recording *recording);
+
+/* How the result of a call with this operand is made. `answer` is that of the operands before it. */
+typedef enum { UNRECORDED, RECORDED, LEFT } Result;
+Result result_of(const Recording *recording, PyObject *tensor, Result answer);
+
+/* Return the tensor of an array, whose reference it takes over, with its node if it is RECORDED: a new reference, NULL
+ * with an exception, or LEFT_TO_PYTHON. `array` may be NULL, for an exception that is passed on. `parameters` are those
+ * of the operation; those at the end that have their default need not be there, unless some of the operands come in a
+ * sequence. */
+PyObject *finish(Recording *recording, Result how, PyArrayObject *array, PyObject *const *parameters, Py_ssize_t count);
+
+/* Return the recorder, borrowed; NULL with an exception. */
+PyObject *recorder_of(Recording *recording);
 
 /* Return a new version counter, at zero; NULL with an exception. */
 PyObject *new_counter(void);

@@ -7,12 +7,14 @@
 typedef struct {
     PyObject *names; /* of the parameters */
     bool is_new;     /* the dimension is a new one */
+    Recording recording;
 } JoinData;
 
 static void
 free_join(void *pointer)
 {
     JoinData *data = pointer;
+    clear_recording(&data->recording);
     Py_XDECREF(data->names);
     PyMem_Free(data);
 }
@@ -36,7 +38,7 @@ is_number_type(PyArrayObject *array)
 /* Fill in the shape of the result, and the bytes that lie before and behind a step along the joined dimension. */
 static bool
 join_shape(const JoinData *data, PyObject *const *tensors, Py_ssize_t number, PyObject *where, npy_intp *shape,
-           int *dim, npy_intp *outer, npy_intp *inner)
+           int *dim, npy_intp *outer, npy_intp *inner, Result *how)
 {
     PyArrayObject *first = plain_array(tensors[0]);
     int ndim = first == NULL ? 0 : PyArray_NDIM(first);
@@ -52,9 +54,10 @@ join_shape(const JoinData *data, PyObject *const *tensors, Py_ssize_t number, Py
     for (Py_ssize_t i = 0; i < number; i++) {
         PyArrayObject *array = plain_array(tensors[i]);
         if (array == NULL || PyArray_DESCR(array) != PyArray_DESCR(first) || !is_tidy(array) ||
-            PyArray_NDIM(array) != ndim || PyArray_SIZE(array) == 0 || !is_unrecorded(tensors[i])) {
+            PyArray_NDIM(array) != ndim || PyArray_SIZE(array) == 0) {
             return false;
         }
+        *how = result_of(&data->recording, tensors[i], *how);
         for (int d = 0; d < ndim; d++) {
             if ((data->is_new || d != *dim) && PyArray_DIM(array, d) != PyArray_DIM(first, d)) {
                 return false;
@@ -73,14 +76,30 @@ join_shape(const JoinData *data, PyObject *const *tensors, Py_ssize_t number, Py
         }
     }
     shape[*dim] = steps;
-    return *inner <= LARGEST / *outer / steps;
+    return *how != LEFT && *inner <= LARGEST / *outer / steps;
+}
+
+/* Return the tensor of a result with its node, which the Python function makes that records sequences of operands. */
+static PyObject *
+record_join(JoinData *data, PyArrayObject *array, PyObject *const *places)
+{
+    PyObject *recorder = recorder_of(&data->recording), *result = NULL;
+    PyObject *dim = places[1] == NULL ? PyLong_FromLong(0) : Py_NewRef(places[1]);
+    if (recorder != NULL && dim != NULL) {
+        PyObject *args[] = {(PyObject *)array, places[0], dim};
+        result = PyObject_Vectorcall(recorder, args, 3, NULL);
+    }
+    Py_XDECREF(dim);
+    Py_DECREF(array);
+    return result;
 }
 
 static PyObject *
 handle_join(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
-    const JoinData *data = self->data;
+    JoinData *data = self->data;
     PyObject *places[2];
+    Result how = UNRECORDED;
     if (!place_arguments(data->names, args, count, keywords, places) || places[0] == NULL ||
         (!PyList_CheckExact(places[0]) && !PyTuple_CheckExact(places[0]))) {
         return LEFT_TO_PYTHON;
@@ -89,7 +108,7 @@ handle_join(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObj
     PyObject **tensors = PySequence_Fast_ITEMS(places[0]);
     npy_intp shape[NPY_MAXDIMS], outer, inner;
     int dim;
-    if (number == 0 || !join_shape(data, tensors, number, places[1], shape, &dim, &outer, &inner)) {
+    if (number == 0 || !join_shape(data, tensors, number, places[1], shape, &dim, &outer, &inner, &how)) {
         return LEFT_TO_PYTHON;
     }
     PyArrayObject *first = (PyArrayObject *)as_tensor(tensors[0])->data;
@@ -106,7 +125,7 @@ handle_join(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObj
             to += bytes;
         }
     }
-    return new_tensor((PyObject *)result);
+    return how == RECORDED ? record_join(data, result, places) : new_tensor((PyObject *)result);
 }
 
 /* ---- choosing */
@@ -121,7 +140,8 @@ typedef struct {
 
 /* Read an array of the shape of `mask`, or without dimensions; a float becomes a number of the dtype of `like`. */
 static bool
-read_source(Source *source, PyObject *value, PyArrayObject *mask, PyArrayObject *like)
+read_source(Source *source, PyObject *value, PyArrayObject *mask, PyArrayObject *like, const Recording *recording,
+            Result *how)
 {
     if (PyFloat_CheckExact(value) && like != NULL && PyArray_TYPE(like) == NPY_DOUBLE) {
         source->number = PyFloat_AS_DOUBLE(value);
@@ -136,26 +156,28 @@ read_source(Source *source, PyObject *value, PyArrayObject *mask, PyArrayObject 
         return true;
     }
     PyArrayObject *array = plain_array(value);
-    if (array == NULL || (like != NULL && PyArray_DESCR(array) != PyArray_DESCR(like)) || !is_tidy(array) ||
-        !is_unrecorded(value)) {
+    if (array == NULL || (like != NULL && PyArray_DESCR(array) != PyArray_DESCR(like)) || !is_tidy(array)) {
         return false;
     }
+    *how = result_of(recording, value, *how);
     source->data = PyArray_DATA(array);
     source->stride = PyArray_NDIM(array) == 0 ? 0 : PyArray_ITEMSIZE(array);
     return PyArray_NDIM(array) == 0 || same_shape(array, mask);
 }
 
 static PyObject *
-handle_choice(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+handle_choice(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
     if (count != 3 || (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0)) {
         return LEFT_TO_PYTHON;
     }
     PyArrayObject *mask = plain_array(args[0]), *like = plain_array(args[1]);
+    Recording *recording = self->data;
+    Result how = UNRECORDED;
     Source first, second;
     if (mask == NULL || like == NULL || PyArray_TYPE(mask) != NPY_BOOL || !is_tidy(mask) || !is_number_type(like) ||
-        PyArray_SIZE(mask) == 0 || PyArray_SIZE(mask) > LARGEST / PyArray_ITEMSIZE(like) || !read_source(&first, args[1], mask, NULL) ||
-        !read_source(&second, args[2], mask, like)) {
+        PyArray_SIZE(mask) == 0 || PyArray_SIZE(mask) > LARGEST / PyArray_ITEMSIZE(like) || !read_source(&first, args[1], mask, NULL, recording, &how) ||
+        !read_source(&second, args[2], mask, like, recording, &how) || how == LEFT) {
         return LEFT_TO_PYTHON;
     }
     PyArrayObject *result = new_array(PyArray_DESCR(like), PyArray_NDIM(mask), PyArray_DIMS(mask));
@@ -178,19 +200,19 @@ handle_choice(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t
                 memcpy(to, from, item);
         }
     }
-    return new_tensor((PyObject *)result);
+    return finish(recording, how, result, args, 3);
 }
 
 /* ---- attaching */
 
-/* attach_join(function, names, is_new): gives a function the handler that joins a sequence of tensors along a
+/* attach_join(function, names, is_new, recording): gives a function the handler that joins a sequence of tensors along a
  * dimension, or a new one; `names` are those of the two parameters. */
 static PyObject *
 attach_join(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *function, *names;
+    PyObject *function, *names, *recording;
     int is_new;
-    if (!PyArg_ParseTuple(args, "OO!p:attach_join", &function, &PyTuple_Type, &names, &is_new)) {
+    if (!PyArg_ParseTuple(args, "OO!pO:attach_join", &function, &PyTuple_Type, &names, &is_new, &recording)) {
         return NULL;
     }
     if (PyTuple_GET_SIZE(names) != 2) {
@@ -201,6 +223,7 @@ attach_join(PyObject *Py_UNUSED(module), PyObject *args)
     if (data == NULL) {
         return PyErr_NoMemory();
     }
+    set_recording(&data->recording, recording);
     data->names = Py_NewRef(names);
     data->is_new = is_new;
     if (set_handler(function, handle_join, data, free_join, NULL) < 0) {
@@ -210,15 +233,26 @@ attach_join(PyObject *Py_UNUSED(module), PyObject *args)
 }
 
 static void
-keep_data(void *Py_UNUSED(data))
+free_choice(void *data)
 {
+    clear_recording(data);
+    PyMem_Free(data);
 }
 
-/* attach_choice(function): gives a function the handler that chooses elements of two operands by a mask. */
+/* attach_choice(function, recording): gives a function the handler that chooses elements of two operands by a mask. */
 static PyObject *
-attach_choice(PyObject *Py_UNUSED(module), PyObject *function)
+attach_choice(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    if (set_handler(function, handle_choice, NULL, keep_data, NULL) < 0) {
+    PyObject *function, *make;
+    if (!PyArg_ParseTuple(args, "OO:attach_choice", &function, &make)) {
+        return NULL;
+    }
+    Recording *data = PyMem_Calloc(1, sizeof(Recording));
+    if (data == NULL) {
+        return PyErr_NoMemory();
+    }
+    set_recording(data, make);
+    if (set_handler(function, handle_choice, data, free_choice, NULL) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -226,7 +260,7 @@ attach_choice(PyObject *Py_UNUSED(module), PyObject *function)
 
 static PyMethodDef methods[] = {
     {"attach_join", attach_join, METH_VARARGS, NULL},
-    {"attach_choice", attach_choice, METH_O, NULL},
+    {"attach_choice", attach_choice, METH_VARARGS, NULL},
     {NULL},
 };
 

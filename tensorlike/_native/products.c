@@ -10,6 +10,7 @@ typedef struct {
     npy_intp largest;         /* the most multiplications */
     bool ranks[4][3];         /* the numbers of dimensions of the operands; 3 of the first stands for more as well */
     bool is_second_transposed;
+    Recording recording;
     Loop loops[NPY_NTYPES_LEGACY];
     Loop sums[NPY_NTYPES_LEGACY];
 } ProductData;
@@ -18,6 +19,7 @@ static void
 free_product(void *pointer)
 {
     ProductData *data = pointer;
+    clear_recording(&data->recording);
     Py_XDECREF(data->names);
     Py_XDECREF(data->product);
     Py_XDECREF(data->sum);
@@ -86,7 +88,7 @@ read_second(const ProductData *data, Matrix *matrix, PyArrayObject *array)
 static PyObject *
 handle_product(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
-    const ProductData *data = self->data;
+    ProductData *data = self->data;
     PyObject *places[3] = {NULL, NULL, NULL};
     if (!place_arguments(data->names, args, count, keywords, places) || places[0] == NULL || places[1] == NULL) {
         return LEFT_TO_PYTHON;
@@ -103,16 +105,20 @@ handle_product(FunctionObject *self, PyObject *const *args, Py_ssize_t count, Py
         return LEFT_TO_PYTHON;
     }
     read_second(data, &right, second);
-    if (left.columns != right.rows || left.rows > data->largest / left.columns / right.columns ||
-        !is_unrecorded(places[0]) || !is_unrecorded(places[1])) {
+    Result how = result_of(&data->recording, places[0], result_of(&data->recording, places[1], UNRECORDED));
+    if (left.columns != right.rows || left.rows > data->largest / left.columns / right.columns) {
         return LEFT_TO_PYTHON;
     }
     if (is_set(places[2])) {
         added = plain_array(places[2]);
         if (added == NULL || sum->run == NULL || PyArray_NDIM(second) != 2 || PyArray_NDIM(added) != 1 ||
-            !is_readable(added, dtype) || PyArray_DIM(added, 0) != right.columns || !is_unrecorded(places[2])) {
+            !is_readable(added, dtype) || PyArray_DIM(added, 0) != right.columns) {
             return LEFT_TO_PYTHON;
         }
+        how = result_of(&data->recording, places[2], how);
+    }
+    if (how == LEFT) {
+        return LEFT_TO_PYTHON;
     }
     npy_intp shape[NPY_MAXDIMS], item = PyDataType_ELSIZE(dtype);
     int ndim = PyArray_NDIM(first) - 1;
@@ -139,7 +145,7 @@ handle_product(FunctionObject *self, PyObject *const *args, Py_ssize_t count, Py
             sum->run(terms, &size, steps, sum->data);
         }
     }
-    return new_tensor((PyObject *)result);
+    return finish(&data->recording, how, result, places, places[2] == NULL ? 2 : 3);
 }
 
 /* Fill in the loops for one dtype. */
@@ -159,17 +165,17 @@ add_product(ProductData *data, PyObject *dtype)
     return 0;
 }
 
-/* attach_product(function, names, product, sum, dtypes, ranks, transposed, largest): gives a function the handler of
- * products by the ufunc `product`, to which `sum`, or None, adds a third operand. `ranks` are pairs of the numbers of
+/* attach_product(function, names, product, sum, dtypes, ranks, transposed, largest, recording): gives a function the
+ * handler of products by the ufunc `product`, to which `sum`, or None, adds a third operand. `ranks` are pairs of the numbers of
  * dimensions of the operands, where 3 stands for more as well; `transposed` says that the second one is. */
 static PyObject *
 attach_product(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *function, *names, *product, *sum, *dtypes, *ranks;
+    PyObject *function, *names, *product, *sum, *dtypes, *ranks, *recording;
     int transposed;
     Py_ssize_t largest;
-    if (!PyArg_ParseTuple(args, "OO!OOO!O!pn:attach_product", &function, &PyTuple_Type, &names, &product, &sum,
-                          &PyTuple_Type, &dtypes, &PyTuple_Type, &ranks, &transposed, &largest)) {
+    if (!PyArg_ParseTuple(args, "OO!OOO!O!pnO:attach_product", &function, &PyTuple_Type, &names, &product, &sum,
+                          &PyTuple_Type, &dtypes, &PyTuple_Type, &ranks, &transposed, &largest, &recording)) {
         return NULL;
     }
     if (as_ufunc(product, 2) == NULL || (sum != Py_None && as_ufunc(sum, 2) == NULL)) {
@@ -183,6 +189,7 @@ attach_product(PyObject *Py_UNUSED(module), PyObject *args)
     if (data == NULL) {
         return PyErr_NoMemory();
     }
+    set_recording(&data->recording, recording);
     data->names = Py_NewRef(names);
     data->product = Py_NewRef(product);
     data->sum = sum == Py_None ? NULL : Py_NewRef(sum);
@@ -224,6 +231,7 @@ typedef struct {
 typedef struct {
     PyObject *names; /* of the parameters: the operand and the dimension */
     npy_intp largest;
+    Recording recording;
     Rows single, twice; /* of float32 and of float64 */
 } SoftmaxData;
 
@@ -231,6 +239,7 @@ static void
 free_softmax(void *pointer)
 {
     SoftmaxData *data = pointer;
+    clear_recording(&data->recording);
     Py_XDECREF(data->names);
     Py_XDECREF(data->single.ones);
     Py_XDECREF(data->twice.ones);
@@ -278,7 +287,7 @@ row_sums(PyArrayObject *array, npy_intp rows, npy_intp columns, PyArrayObject *o
 static PyObject *
 handle_softmax(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
-    const SoftmaxData *data = self->data;
+    SoftmaxData *data = self->data;
     PyObject *places[2];
     if (!place_arguments(data->names, args, count, keywords, places) || places[0] == NULL || places[1] == NULL) {
         return LEFT_TO_PYTHON;
@@ -292,8 +301,11 @@ handle_softmax(FunctionObject *self, PyObject *const *args, Py_ssize_t count, Py
     const Rows *of_type = PyArray_TYPE(array) == NPY_FLOAT ? &data->single : &data->twice;
     npy_intp size = PyArray_SIZE(array), columns = PyArray_DIM(array, dim), item = PyArray_ITEMSIZE(array);
     if (of_type->ones == NULL || size == 0 || size > data->largest ||
-        columns > PyArray_SIZE((PyArrayObject *)of_type->ones) || !are_safe(array, of_type->safe) ||
-        !is_unrecorded(places[0])) {
+        columns > PyArray_SIZE((PyArrayObject *)of_type->ones) || !are_safe(array, of_type->safe)) {
+        return LEFT_TO_PYTHON;
+    }
+    Result how = result_of(&data->recording, places[0], UNRECORDED);
+    if (how == LEFT) {
         return LEFT_TO_PYTHON;
     }
     PyArrayObject *result = new_array(PyArray_DESCR(array), ndim, PyArray_DIMS(array));
@@ -316,18 +328,18 @@ handle_softmax(FunctionObject *self, PyObject *const *args, Py_ssize_t count, Py
         divisor += item;
     }
     Py_DECREF(sums);
-    return new_tensor((PyObject *)result);
+    return finish(&data->recording, how, result, places, 2);
 }
 
-/* attach_softmax(function, names, power, divide, rows, largest): gives a function the handler of softmax along the last
+/* attach_softmax(function, names, power, divide, rows, largest, recording): gives a function the handler of softmax along the last
  * dimension. `rows` are pairs of a vector of ones and the size of numbers whose powers are safe, one for each dtype. */
 static PyObject *
 attach_softmax(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *function, *names, *power, *divide, *rows;
+    PyObject *function, *names, *power, *divide, *rows, *recording;
     Py_ssize_t largest;
-    if (!PyArg_ParseTuple(args, "OO!OOO!n:attach_softmax", &function, &PyTuple_Type, &names, &power, &divide,
-                          &PyTuple_Type, &rows, &largest)) {
+    if (!PyArg_ParseTuple(args, "OO!OOO!nO:attach_softmax", &function, &PyTuple_Type, &names, &power, &divide,
+                          &PyTuple_Type, &rows, &largest, &recording)) {
         return NULL;
     }
     if (as_ufunc(power, 1) == NULL || as_ufunc(divide, 2) == NULL) {
@@ -341,6 +353,7 @@ attach_softmax(PyObject *Py_UNUSED(module), PyObject *args)
     if (data == NULL) {
         return PyErr_NoMemory();
     }
+    set_recording(&data->recording, recording);
     data->names = Py_NewRef(names);
     data->largest = largest;
     bool filled = true;

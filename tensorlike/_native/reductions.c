@@ -19,6 +19,7 @@ typedef struct {
     npy_intp largest;       /* the most elements of an operand */
     npy_intp largest_along; /* the same over a dimension that is not kept */
     bool divides;           /* by the number of elements reduced to one: a mean */
+    Recording recording;
     Accumulation by_type[NPY_NTYPES_LEGACY];
 } ReductionData;
 
@@ -29,6 +30,7 @@ free_reduction(void *pointer)
     for (int i = 0; i < NPY_NTYPES_LEGACY; i++) {
         Py_XDECREF(data->by_type[i].dtype);
     }
+    clear_recording(&data->recording);
     Py_XDECREF(data->names);
     Py_XDECREF(data->ufunc);
     PyMem_Free(data);
@@ -99,7 +101,11 @@ handle_reduction(FunctionObject *self, PyObject *const *args, Py_ssize_t count, 
     bool keeps = places[2] == Py_True;
     if (how->dtype == NULL || size == 0 || size > data->largest || (places[2] != NULL && !PyBool_Check(places[2])) ||
         (places[1] != NULL ? ndim == 0 || !read_dim(places[1], ndim, &dim) : keeps) ||
-        (dim >= 0 && !keeps && size > data->largest_along) || !is_unrecorded(places[0])) {
+        (dim >= 0 && !keeps && size > data->largest_along)) {
+        return LEFT_TO_PYTHON;
+    }
+    Result how_made = result_of(&data->recording, places[0], UNRECORDED);
+    if (how_made == LEFT) {
         return LEFT_TO_PYTHON;
     }
     npy_intp shape[NPY_MAXDIMS], outer = 1, number = size, inner = 1;
@@ -138,7 +144,7 @@ handle_reduction(FunctionObject *self, PyObject *const *args, Py_ssize_t count, 
         }
     }
     Py_DECREF(operand);
-    return new_tensor((PyObject *)result);
+    return finish(&data->recording, how_made, result, places, places[2] != NULL ? 3 : places[1] != NULL ? 2 : 1);
 }
 
 /* Fill in how elements of one dtype are reduced to another. */
@@ -174,16 +180,16 @@ add_accumulation(ReductionData *data, PyObject *from, PyObject *to, PyObject *id
     return 0;
 }
 
-/* attach_reduction(function, names, ufunc, dtypes, largest, largest_along, divides): gives a function the handler of
- * reductions by a ufunc. `dtypes` has the dtype of the result for each dtype of operands. */
+/* attach_reduction(function, names, ufunc, dtypes, largest, largest_along, divides, recording): gives a function the
+ * handler of reductions by a ufunc. `dtypes` has the dtype of the result for each dtype of operands. */
 static PyObject *
 attach_reduction(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *function, *names, *ufunc, *dtypes;
+    PyObject *function, *names, *ufunc, *dtypes, *recording;
     Py_ssize_t largest, largest_along;
     int divides;
-    if (!PyArg_ParseTuple(args, "OO!OO!nnp:attach_reduction", &function, &PyTuple_Type, &names, &ufunc, &PyDict_Type,
-                          &dtypes, &largest, &largest_along, &divides)) {
+    if (!PyArg_ParseTuple(args, "OO!OO!nnpO:attach_reduction", &function, &PyTuple_Type, &names, &ufunc, &PyDict_Type,
+                          &dtypes, &largest, &largest_along, &divides, &recording)) {
         return NULL;
     }
     if (as_ufunc(ufunc, 2) == NULL) {
@@ -197,6 +203,7 @@ attach_reduction(PyObject *Py_UNUSED(module), PyObject *args)
     if (data == NULL) {
         return PyErr_NoMemory();
     }
+    set_recording(&data->recording, recording);
     data->names = Py_NewRef(names);
     data->ufunc = Py_NewRef(ufunc);
     data->largest = largest;

@@ -470,6 +470,107 @@ view_of(TensorObject *source, PyArrayObject *array, Geometry *geometry, bool rec
     return view;
 }
 
+/* ---- recording */
+
+/* The recordings of indexing are those of the four views that name its node, in this order. */
+enum { SELECT, SLICE, UNSQUEEZE, ALIAS, MOST_RECORDINGS };
+
+typedef struct {
+    kind_t kind;
+    bool spread; /* integers may be passed one by one */
+    Recording recordings[MOST_RECORDINGS];
+} ViewData;
+
+static bool
+is_everything(PyObject *part)
+{
+    PySliceObject *slice = (PySliceObject *)part;
+    return slice->start == Py_None && slice->stop == Py_None && slice->step == Py_None;
+}
+
+/* `_last_view` in ops/indexing/getitem.py: the view that a basic index makes last; -1 for an index that is parsed. */
+static int
+last_view(PyObject *index)
+{
+    if (!PyTuple_CheckExact(index)) {
+        return PyLong_CheckExact(index) ? SELECT
+               : PySlice_Check(index) && ((PySliceObject *)index)->step == Py_None ? SLICE : -1;
+    }
+    Py_ssize_t count = PyTuple_GET_SIZE(index);
+    for (Py_ssize_t i = count - 1; i >= 0; i--) {
+        PyObject *part = PyTuple_GET_ITEM(index, i);
+        if (PyLong_CheckExact(part)) {
+            return SELECT;
+        }
+        if (part == Py_None) {
+            return UNSQUEEZE;
+        }
+        if (part != Py_Ellipsis && (count == 1 || !is_everything(part))) {
+            return SLICE;
+        }
+    }
+    return ALIAS;
+}
+
+/* Return an index with an Ellipsis, so that it gives an array of any array. */
+static PyObject *
+complete_index(PyObject *index)
+{
+    if (!PyTuple_CheckExact(index)) {
+        return Py_NewRef(index);
+    }
+    Py_ssize_t count = PyTuple_GET_SIZE(index);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (PyTuple_GET_ITEM(index, i) == Py_Ellipsis) {
+            return Py_NewRef(index);
+        }
+    }
+    PyObject *complete = PyTuple_New(count + 1);
+    for (Py_ssize_t i = 0; complete != NULL && i <= count; i++) {
+        PyTuple_SET_ITEM(complete, i, Py_NewRef(i < count ? PyTuple_GET_ITEM(index, i) : Py_Ellipsis));
+    }
+    return complete;
+}
+
+/* Return the second parameter of the operation that is recorded, for calls whose arguments are not its parameters. */
+static PyObject *
+recorded_parameter(const ViewData *data, PyObject *const *args, Py_ssize_t count)
+{
+    if (data->kind == view_index) {
+        return complete_index(args[1]);
+    }
+    if (data->kind == view_merge || count < 2 || !data->spread || !PyLong_CheckExact(args[1])) {
+        /* The shape that dimensions are merged to is not saved. */
+        return Py_NewRef(data->kind == view_merge || count < 2 ? Py_None : args[1]);
+    }
+    PyObject *numbers = PyTuple_New(count - 1);
+    for (Py_ssize_t i = 1; numbers != NULL && i < count; i++) {
+        PyTuple_SET_ITEM(numbers, i - 1, Py_NewRef(args[i]));
+    }
+    return numbers;
+}
+
+/* Give a view its node; takes `view` over, which it returns. */
+static PyObject *
+record_view(ViewData *data, PyObject *view, int which, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *recorder = recorder_of(&data->recordings[which]);
+    PyObject *second = recorder == NULL ? NULL : recorded_parameter(data, args, count);
+    if (second == NULL) {
+        Py_DECREF(view);
+        return NULL;
+    }
+    PyObject *parameters[] = {args[0], second, count > 2 ? args[2] : NULL};
+    Py_ssize_t number = data->kind == view_exchange ? 3 : data->kind == view_merge || count > 1 ? 2 : 1;
+    int done = record_onto(recorder, view, parameters, number);
+    Py_DECREF(second);
+    if (done == 1) {
+        return view;
+    }
+    Py_DECREF(view);
+    return done == 0 ? LEFT_TO_PYTHON : NULL;
+}
+
 static PyObject *
 handle_view(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
@@ -480,19 +581,33 @@ handle_view(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObj
     if (array == NULL) {
         return LEFT_TO_PYTHON;
     }
-    int recorded = recording();
+    ViewData *data = self->data;
     TensorObject *source = as_tensor(args[0]);
-    if (recorded < 0 || (recorded && source->tracked && has_history(source))) {
+    int recorded = recording(), which = -1;
+    if (recorded < 0) {
         return LEFT_TO_PYTHON;
+    }
+    if (recorded && source->tracked && has_history(source)) {
+        which = data->kind != view_index ? 0 : count == 2 ? last_view(args[1]) : -1;
+        if (which < 0 || data->recordings[which].make == NULL) {
+            return LEFT_TO_PYTHON;
+        }
     }
     Geometry view;
     view.ndim = 0;
     view.offset = 0;
     view.same_array = view.same_tensor = false;
-    if (!(*(const kind_t *)self->data)(&view, array, args + 1, count - 1)) {
+    if (!data->kind(&view, array, args + 1, count - 1)) {
         return LEFT_TO_PYTHON;
     }
-    return view.same_tensor ? Py_NewRef(args[0]) : view_of(source, array, &view, recorded);
+    if (view.same_tensor) {
+        return Py_NewRef(args[0]);
+    }
+    PyObject *made = view_of(source, array, &view, recorded);
+    if (made == NULL || made == LEFT_TO_PYTHON || which < 0) {
+        return made;
+    }
+    return record_view(data, made, which, args, count);
 }
 
 /* ---- attaching */
@@ -513,38 +628,55 @@ static const struct {
     {"unsqueeze", view_unsqueeze, NULL},
 };
 
-/* The data of a view lie in the table of kinds. */
 static void
-keep_data(void *Py_UNUSED(data))
+free_view(void *pointer)
 {
+    ViewData *data = pointer;
+    for (int i = 0; i < MOST_RECORDINGS; i++) {
+        clear_recording(&data->recordings[i]);
+    }
+    PyMem_Free(data);
 }
 
-/* attach_view(function, kind, spread=False): gives a function the handler of a kind of view. */
+/* attach_view(function, kind, spread, recordings): gives a function the handler of a kind of view. `recordings` are
+ * those of `select`, `slice`, `unsqueeze` and `alias` for indexing, and one for every other kind. */
 static PyObject *
-attach_view(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
+attach_view(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    static char *names[] = {"function", "kind", "spread", NULL};
-    PyObject *function;
+    PyObject *function, *recordings;
     const char *name;
-    int spread = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "Os|p:attach_view", names, &function, &name, &spread)) {
+    int spread;
+    if (!PyArg_ParseTuple(args, "OspO!:attach_view", &function, &name, &spread, &PyTuple_Type, &recordings)) {
         return NULL;
     }
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-        if (strcmp(name, kinds[i].name) == 0) {
-            const kind_t *kind = spread && kinds[i].spread != NULL ? &kinds[i].spread : &kinds[i].kind;
-            if (set_handler(function, handle_view, (void *)kind, keep_data, NULL) < 0) {
-                return NULL;
-            }
-            Py_RETURN_NONE;
+        if (strcmp(name, kinds[i].name) != 0) {
+            continue;
         }
+        if (PyTuple_GET_SIZE(recordings) != (kinds[i].kind == view_index ? MOST_RECORDINGS : 1)) {
+            PyErr_SetString(PyExc_ValueError, "attach_view(): argument 'recordings' has a wrong length");
+            return NULL;
+        }
+        ViewData *data = PyMem_Calloc(1, sizeof(ViewData));
+        if (data == NULL) {
+            return PyErr_NoMemory();
+        }
+        data->spread = spread;
+        data->kind = spread && kinds[i].spread != NULL ? kinds[i].spread : kinds[i].kind;
+        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(recordings); k++) {
+            set_recording(&data->recordings[k], PyTuple_GET_ITEM(recordings, k));
+        }
+        if (set_handler(function, handle_view, data, free_view, NULL) < 0) {
+            return NULL;
+        }
+        Py_RETURN_NONE;
     }
     PyErr_Format(PyExc_ValueError, "there is no kind of view %R", PyTuple_GET_ITEM(args, 1));
     return NULL;
 }
 
 static PyMethodDef methods[] = {
-    {"attach_view", (PyCFunction)(void (*)(void))attach_view, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"attach_view", attach_view, METH_VARARGS, NULL},
     {NULL},
 };
 

@@ -17,6 +17,7 @@ from tensorlike._native import core
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.signature import POSITIONAL, VARIADIC
 
+from .declaration import Declaration
 from .size import Size
 from .tensor import Tensor as TensorType
 from .views import UNDER_NO_GRAD
@@ -44,14 +45,23 @@ def _names(form: Form, count: int) -> tuple[str, ...]:
     return tuple(names[:count])
 
 
+def _recording(operation: Any) -> Any:
+    """Return what builds the recorder of a primitive, None where nothing is recorded or by more than a primitive."""
+    return operation.recording if isinstance(operation, Declaration) and operation.vjp else None
+
+
 class View(NamedTuple):
     """A view of the first operand, of a kind that views.c knows the geometry of."""
 
     kind: str
+    #: The primitives that are recorded: `select`, `slice`, `unsqueeze` and `alias` for an index. The operation itself
+    #: where none is given.
+    records: tuple[Any, ...] = ()
 
     def attach(self, function: Any, form: Form) -> None:
         spread = any(p.kind == VARIADIC for p in form.parameters)
-        core.attach_view(function, self.kind, spread=spread)
+        recordings = tuple(map(_recording, self.records or (form.operation,)))
+        core.attach_view(function, self.kind, spread, recordings)
 
 
 class Reduction(NamedTuple):
@@ -65,11 +75,16 @@ class Reduction(NamedTuple):
     largest_along: int = _LARGEST
     #: Whether the result is divided by the number of elements: a mean.
     divides: bool = False
+    #: The primitive that is recorded, where it is not the operation itself.
+    records: Any = None
 
     def attach(self, function: Any, form: Form) -> None:
+        recording = _recording(self.records or form.operation)
         dtypes = {np.dtype(given): np.dtype(made) for given, made in self.dtypes.items()}
         names = _names(form, self.parameters)
-        core.attach_reduction(function, names, self.ufunc, dtypes, _LARGEST, self.largest_along, self.divides)
+        core.attach_reduction(
+            function, names, self.ufunc, dtypes, _LARGEST, self.largest_along, self.divides, recording
+        )
 
 
 class Product(NamedTuple):
@@ -88,7 +103,10 @@ class Product(NamedTuple):
         dtypes = tuple(map(np.dtype, self.dtypes))
         added = np.add if self.adds else None
         ranks = tuple(self.ranks)
-        core.attach_product(function, names, np.matmul, added, dtypes, ranks, self.transposed, _MOST_PRODUCTS)
+        recording = _recording(form.operation)
+        core.attach_product(
+            function, names, np.matmul, added, dtypes, ranks, self.transposed, _MOST_PRODUCTS, recording
+        )
 
 
 class Join(NamedTuple):
@@ -97,24 +115,30 @@ class Join(NamedTuple):
     is_new: bool
 
     def attach(self, function: Any, form: Form) -> None:
-        core.attach_join(function, _names(form, 2), self.is_new)
+        core.attach_join(function, _names(form, 2), self.is_new, _recording(form.operation))
 
 
 class Choice(NamedTuple):
     """Elements of two operands, chosen by a mask."""
 
+    #: The primitive that is recorded.
+    records: Any
+
     def attach(self, function: Any, form: Form) -> None:
-        core.attach_choice(function)
+        core.attach_choice(function, _recording(self.records))
 
 
 class Softmax(NamedTuple):
     """Powers of rows divided by their sum."""
 
+    #: The primitive that is recorded.
+    records: Any
+
     def attach(self, function: Any, form: Form) -> None:
         from .ops.reductions.row_kernels import _ONES, _SAFE
 
         rows = tuple((_ONES[char], _SAFE[char]) for char in "fd")
-        core.attach_softmax(function, _names(form, 2), np.exp, np.true_divide, rows, _LARGEST)
+        core.attach_softmax(function, _names(form, 2), np.exp, np.true_divide, rows, _LARGEST, _recording(self.records))
 
 
 class Copy(NamedTuple):
@@ -123,7 +147,7 @@ class Copy(NamedTuple):
     kind: str
 
     def attach(self, function: Any, form: Form) -> None:
-        core.attach_copy(function, self.kind)
+        core.attach_copy(function, self.kind, _recording(form.operation))
 
 
 def _to(made: str, given: str) -> dict[str, str]:
@@ -143,26 +167,26 @@ def _families() -> Mapping[Any, Family]:
     """Return the families by operation."""
     from . import conversion
     from .ops.elementwise import conditional
-    from .ops.indexing import getitem
+    from .ops.indexing import basic, getitem
     from .ops.linalg import matmul
     from .ops.nn import activation
     from .ops.reductions import minmax, softmax, sums
     from .ops.shape import expanding, joining, reshaping
 
     found: dict[Callable[..., Any], Family] = {
-        getitem._getitem: View("index"),
+        getitem._getitem: View("index", (basic.select_view, basic.slice_view, basic.unsqueeze_view, basic.alias)),
         reshaping.reshape: View("shape"),
-        reshaping.view: View("shape"),
-        reshaping.flatten: View("merge"),
+        reshaping.view: View("shape", (reshaping._view.operation,)),
+        reshaping.flatten: View("merge", (reshaping.reshape.operation,)),
         reshaping.permute: View("permute"),
         reshaping.transpose: View("exchange"),
-        reshaping.swapaxes: View("exchange"),
-        reshaping.swapdims: View("exchange"),
+        reshaping.swapaxes: View("exchange", (reshaping.transpose.operation,)),
+        reshaping.swapdims: View("exchange", (reshaping.transpose.operation,)),
         reshaping.t: View("matrix"),
         reshaping.squeeze: View("squeeze"),
         reshaping.unsqueeze: View("unsqueeze"),
         expanding.expand: View("expand"),
-        expanding.broadcast_to: View("expand"),
+        expanding.broadcast_to: View("expand", (expanding.expand.operation,)),
         sums.sum: Reduction(np.add, _to("l", _INTEGERS) | _same("fdFD"), largest_along=_LARGEST_ALONG),
         sums.mean: Reduction(np.add, _same("fd"), divides=True),
         sums.prod: Reduction(np.multiply, _to("l", _INTEGERS) | _same("fdFD")),
@@ -170,8 +194,8 @@ def _families() -> Mapping[Any, Family]:
         sums.any: Reduction(np.logical_or, _same("?")),
         minmax.amax: Reduction(np.maximum, _same(_ORDERED)),
         minmax.amin: Reduction(np.minimum, _same(_ORDERED)),
-        minmax.max: Reduction(np.maximum, _same(_ORDERED), parameters=1),
-        minmax.min: Reduction(np.minimum, _same(_ORDERED), parameters=1),
+        minmax.max: Reduction(np.maximum, _same(_ORDERED), parameters=1, records=minmax._max_all.operation),
+        minmax.min: Reduction(np.minimum, _same(_ORDERED), parameters=1, records=minmax._min_all.operation),
         matmul.matmul: Product(((1, 1), (1, 2), (2, 1), (2, 2), (3, 2))),
         matmul.mm: Product(((2, 2),)),
         matmul.mv: Product(((2, 1),)),
@@ -182,9 +206,9 @@ def _families() -> Mapping[Any, Family]:
         TensorType.detach: Copy("detached"),
         joining.cat: Join(is_new=False),
         joining.stack: Join(is_new=True),
-        conditional.where: Choice(),
-        softmax.softmax: Softmax(),
-        activation.softmax: Softmax(),
+        conditional.where: Choice(conditional._where.operation),
+        softmax.softmax: Softmax(softmax.softmax.operation),
+        activation.softmax: Softmax(softmax.softmax.operation),
     }
     core.provide_families(size=Size, under_no_grad=UNDER_NO_GRAD)
     return {function.operation: family for function, family in found.items()}  # type: ignore[attr-defined]

@@ -382,16 +382,38 @@ def _flags(array: Any) -> str:
     return "\n".join(line for line in str(array.flags).splitlines() if "OWNDATA" not in line)
 
 
+def _saved(value: Any, known: list[Any]) -> Any:
+    """Return a saved value in a form that can be compared: an array's bytes, its counter and version, or a value."""
+    if isinstance(value, tuple) and len(value) == 3 and isinstance(value[1], list):
+        array, counter, version = value
+        return array.shape, array.strides, array.dtype.str, array.tobytes(), _which(counter, known), version
+    if isinstance(value, list):
+        return [_saved(v, known) for v in value]
+    return type(value), repr(value)
+
+
+def _history(tensor: Any, known: list[Any]) -> Any:
+    """Return the node of a tensor in a form that can be compared."""
+    if tensor._tl_edge is None:
+        return None
+    node, number = tensor._tl_edge
+    slots = [name for cls in type(node).__mro__ for name in cls.__dict__.get("__slots__", ()) if name.startswith("_saved")]
+    edges = [None if e is None else (type(e[0]).__name__, e[1], _which(e, known)) for e in node._tl_edges]
+    saved = {name: _saved(getattr(node, name), known) for name in sorted(slots)}
+    return type(node).__name__, number, node._tl_shape, str(node._tl_dtype), edges, saved
+
+
 def state_of(tensor: Any, given: list[Any]) -> dict[str, Any]:
     """Return all that is observable of a tensor, with the operands of its call and what belongs to them by number."""
     known = [*given, *(g._base for g in given), *(g._tl_counter for g in given), *(g._tl_data for g in given)]
-    known += [g._tl_data.base for g in given]
+    known += [g._tl_data.base for g in given] + [g._tl_edge for g in given]
+    known += [g._tl_meta and g._tl_meta.leaf_edge for g in given]
     array, meta = tensor._tl_data, tensor._tl_meta
     found: dict[str, Any] = {
         "type": type(tensor), "itself": _which(tensor, given), "array": _which(array, known), "shape": array.shape,
         "strides": array.strides, "flags": _flags(array), "bytes": array.tobytes(), "memory": _memory(array, known),
         "dtype": array.dtype.str, "descr": array.dtype.isnative and array.dtype.kind != "V" and id(array.dtype),
-        "tracked": tensor._tl_tracked, "edge": tensor._tl_edge is None, "counter": _which(tensor._tl_counter, known),
+        "tracked": tensor._tl_tracked, "history": _history(tensor, known), "counter": _which(tensor._tl_counter, known),
         "version": None if tensor._tl_counter is None else list.__getitem__(tensor._tl_counter, 0),
         "counter type": type(tensor._tl_counter), "requires_grad": tensor.requires_grad, "base": _which(tensor._base, known),
         "meta": meta is None, "dict": dict(tensor.__dict__),
