@@ -418,7 +418,8 @@ version_of(PyObject *counter)
     return version;
 }
 
-/* `view_of` in tensor/views.py, for a tensor whose view needs no node. */
+/* Return the tensor of a view, with the state that `view_of` in tensor/views.py gives it: a new reference, NULL with an
+ * exception, or LEFT_TO_PYTHON. */
 static PyObject *
 view_of(TensorObject *source, PyArrayObject *array, Geometry *geometry, bool recorded)
 {
@@ -448,10 +449,15 @@ view_of(TensorObject *source, PyArrayObject *array, Geometry *geometry, bool rec
     if (counter == NULL) {
         return NULL;
     }
-    MetaObject *meta = NULL;
+    /* The collector may run in what follows, and with it any code. */
+    Py_INCREF(base);
+    Py_XINCREF(refuses);
     PyObject *view = new_tensor(array_view(array, geometry));
-    if (view == NULL || (meta = new_meta()) == NULL) {
+    MetaObject *meta = view == NULL ? NULL : new_meta();
+    if (meta == NULL) {
         Py_XDECREF(view);
+        Py_XDECREF(refuses);
+        Py_DECREF(base);
         Py_DECREF(counter);
         return NULL;
     }
@@ -461,9 +467,9 @@ view_of(TensorObject *source, PyArrayObject *array, Geometry *geometry, bool rec
     if (!is_set(source->counter)) {
         Py_XSETREF(source->counter, Py_NewRef(counter));
     }
-    meta->view_base = Py_NewRef(base);
+    meta->view_base = base;
     meta->view_version = version;
-    meta->view_refuses = Py_XNewRef(refuses);
+    meta->view_refuses = refuses;
     as_tensor(view)->tracked = 1;
     as_tensor(view)->counter = counter;
     as_tensor(view)->meta = (PyObject *)meta;
