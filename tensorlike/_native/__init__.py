@@ -10,9 +10,10 @@ import importlib
 import os
 import sys
 import sysconfig
+from types import FunctionType
 from typing import Any
 
-__all__ = ["core", "reason"]
+__all__ = ["core", "function_types", "reason"]
 
 
 def _load() -> tuple[Any, str]:
@@ -32,3 +33,6 @@ def _load() -> tuple[Any, str]:
 
 
 core, reason = _load()
+
+#: The types of Python functions, public functions among them.
+function_types: tuple[type, ...] = (FunctionType,) if core is None else (FunctionType, core.Function)

@@ -39,12 +39,6 @@ typedef struct {
 
 extern Families families;
 
-static inline bool
-is_set(PyObject *value)
-{
-    return value != NULL && value != Py_None;
-}
-
 /* Return the array of a plain tensor, borrowed; NULL, without an exception, for anything else. */
 static inline PyArrayObject *
 plain_array(PyObject *value)
@@ -146,13 +140,5 @@ PyUFuncObject *as_ufunc(PyObject *value, int operands);
 /* Spread positional and keyword arguments over the places of the parameters `names`, a tuple of interned strings: NULL
  * for one that is absent. False for arguments that do not fit. The first `given` places are those of operands. */
 bool place_arguments(PyObject *names, PyObject *const *args, Py_ssize_t count, PyObject *keywords, PyObject **places);
-
-int add_meta(PyObject *module);
-int add_families(PyObject *module);
-int add_views(PyObject *module);
-int add_reductions(PyObject *module);
-int add_products(PyObject *module);
-int add_joining(PyObject *module);
-int add_copies(PyObject *module);
 
 #endif

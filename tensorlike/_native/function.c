@@ -1,4 +1,15 @@
-/* The type of public functions: a call goes to a handler in C, and to the Python function where that leaves it. */
+/* The type of public functions: a call goes to a handler in C, then to dispatch in C, and to the Python function where
+ * both leave it.
+ *
+ * Note [One function, two objects]
+ * A public function is an object of this type around the Python function that answers what C leaves. Names, signature
+ * and attributes are those of the Python function, and the dict is the same object, so that the two never differ.
+ *
+ * Note [Handlers are found at the first call]
+ * A library of thousands of public functions must not pay for the handlers of all of them at import. So a new function
+ * has a handler that asks the Python side once, with `provided.prepare`, which sets the handler, the dispatch data and
+ * the recorder of this function, or none of them.
+ */
 #include "native.h"
 
 PyObject left_to_python; /* Only its address is used. */
@@ -12,7 +23,31 @@ function_vectorcall(FunctionObject *self, PyObject *const *args, size_t flags, P
             return result;
         }
     }
+    if (self->dispatched != NULL) {
+        PyObject *result = dispatch_call(self, args, PyVectorcall_NARGS(flags), keywords);
+        if (result != LEFT_TO_PYTHON) {
+            return result;
+        }
+    }
     return PyObject_Vectorcall(self->python, args, flags, keywords);
+}
+
+static PyObject *
+prepare_and_answer(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+    if (provided.prepare == NULL) {
+        return LEFT_TO_PYTHON;
+    }
+    self->handler = NULL; /* Another thread's calls meanwhile are answered by Python. */
+    PyObject *result = PyObject_CallOneArg(provided.prepare, (PyObject *)self);
+    if (result == NULL) {
+        if (self->handler == NULL) {
+            self->handler = prepare_and_answer; /* An interrupt: the next call begins anew. */
+        }
+        return NULL;
+    }
+    Py_DECREF(result);
+    return self->handler == NULL ? LEFT_TO_PYTHON : self->handler(self, args, count, keywords);
 }
 
 static PyObject *
@@ -20,20 +55,22 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"python", NULL};
     PyObject *python;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O:Function", names, &python)) {
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!:Function", names, &PyFunction_Type, &python)) {
         return NULL;
     }
-    if (!PyCallable_Check(python)) {
-        PyErr_Format(PyExc_TypeError, "Function(): argument 'python' must be callable, not %.200s",
-                     Py_TYPE(python)->tp_name);
+    PyObject *dict = PyObject_GenericGetDict(python, NULL);
+    if (dict == NULL) {
         return NULL;
     }
     FunctionObject *self = (FunctionObject *)type->tp_alloc(type, 0);
     if (self == NULL) {
+        Py_DECREF(dict);
         return NULL;
     }
     self->vectorcall = (vectorcallfunc)function_vectorcall;
+    self->handler = prepare_and_answer;
     self->python = Py_NewRef(python);
+    self->dict = dict;
     return (PyObject *)self;
 }
 
@@ -42,10 +79,12 @@ function_traverse(FunctionObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->python);
     Py_VISIT(self->dict);
-    Py_VISIT(self->name);
-    Py_VISIT(self->qualname);
-    Py_VISIT(self->module);
-    Py_VISIT(self->doc);
+    if (self->dispatched != NULL) {
+        int stopped = traverse_dispatched(self->dispatched, visit, arg);
+        if (stopped != 0) {
+            return stopped;
+        }
+    }
     return self->traverse_data == NULL ? 0 : self->traverse_data(self->data, visit, arg);
 }
 
@@ -55,9 +94,23 @@ drop_data(FunctionObject *self)
     void *data = self->data;
     void (*free_data)(void *) = self->free_data;
     self->handler = NULL;
+    self->inherited = NULL;
     self->data = NULL;
     self->free_data = NULL;
     self->traverse_data = NULL;
+    if (free_data != NULL) {
+        free_data(data);
+    }
+}
+
+static void
+drop_recorder(FunctionObject *self)
+{
+    void *data = self->recorder_data;
+    void (*free_data)(void *) = self->free_recorder_data;
+    self->recorder = NULL;
+    self->recorder_data = NULL;
+    self->free_recorder_data = NULL;
     if (free_data != NULL) {
         free_data(data);
     }
@@ -67,11 +120,11 @@ static int
 function_clear(FunctionObject *self)
 {
     drop_data(self);
+    drop_recorder(self);
+    struct Dispatched *dispatched = self->dispatched;
+    self->dispatched = NULL;
+    free_dispatched(dispatched);
     Py_CLEAR(self->dict);
-    Py_CLEAR(self->name);
-    Py_CLEAR(self->qualname);
-    Py_CLEAR(self->module);
-    Py_CLEAR(self->doc);
     /* A function may be called while a cycle that it is in is cleared. */
     Py_XSETREF(self->python, Py_NewRef(Py_None));
     return 0;
@@ -101,35 +154,89 @@ function_get(PyObject *self, PyObject *instance, PyObject *Py_UNUSED(type))
 static PyObject *
 function_repr(FunctionObject *self)
 {
-    if (self->qualname == NULL) {
-        return PyUnicode_FromFormat("<function of %R>", self->python);
+    PyObject *name = PyObject_GetAttrString(self->python, "__qualname__");
+    if (name == NULL) {
+        return NULL;
     }
-    return PyUnicode_FromFormat("<function %U at %p>", self->qualname, self);
+    PyObject *text = PyUnicode_FromFormat("<function %S at %p>", name, self);
+    Py_DECREF(name);
+    return text;
 }
 
 /* Pickled and copied by name, as functions are. */
 static PyObject *
 function_reduce(FunctionObject *self, PyObject *Py_UNUSED(ignored))
 {
-    return PyObject_GetAttrString((PyObject *)self, "__qualname__");
+    return PyObject_GetAttrString(self->python, "__qualname__");
+}
+
+/* Attributes of the Python function: the closure is the name. */
+static PyObject *
+function_attribute(FunctionObject *self, void *name)
+{
+    return PyObject_GetAttrString(self->python, name);
+}
+
+static int
+function_set_attribute(FunctionObject *self, PyObject *value, void *name)
+{
+    return PyObject_SetAttrString(self->python, name, value);
+}
+
+static PyObject *
+function_dict(FunctionObject *self, void *Py_UNUSED(name))
+{
+    return self->dict == NULL ? PyDict_New() : Py_NewRef(self->dict);
+}
+
+/* _tl_inherited(cls, args): what `Form.inherited` answers in Python, or NotImplemented. */
+static PyObject *
+function_inherited(FunctionObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 2 || !PyType_Check(args[0]) || !PyTuple_CheckExact(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "_tl_inherited(): expected a class and the positional arguments of a call");
+        return NULL;
+    }
+    PyObject *result = LEFT_TO_PYTHON;
+    if (self->inherited != NULL) {
+        PyObject *given = args[1];
+        result = self->inherited(self, (PyTypeObject *)args[0], ((PyTupleObject *)given)->ob_item, PyTuple_GET_SIZE(given));
+    }
+    return result == LEFT_TO_PYTHON ? Py_NewRef(Py_NotImplemented) : result;
 }
 
 static PyMethodDef function_methods[] = {
     {"__reduce__", (PyCFunction)function_reduce, METH_NOARGS, NULL},
+    {"_tl_inherited", (PyCFunction)(void (*)(void))function_inherited, METH_FASTCALL, NULL},
     {NULL},
 };
 
 static PyMemberDef function_members[] = {
-    {"__name__", T_OBJECT, offsetof(FunctionObject, name), 0, NULL},
-    {"__qualname__", T_OBJECT, offsetof(FunctionObject, qualname), 0, NULL},
-    {"__module__", T_OBJECT, offsetof(FunctionObject, module), 0, NULL},
-    {"__doc__", T_OBJECT, offsetof(FunctionObject, doc), 0, NULL},
     {"_tl_python", T_OBJECT, offsetof(FunctionObject, python), READONLY, NULL},
     {NULL},
 };
 
+#define OF_PYTHON(name)                                                                                                \
+    {                                                                                                                  \
+        name, (getter)function_attribute, (setter)function_set_attribute, NULL, name                                   \
+    }
+
 static PyGetSetDef function_getset[] = {
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    OF_PYTHON("__name__"),
+    OF_PYTHON("__qualname__"),
+    OF_PYTHON("__module__"),
+    OF_PYTHON("__doc__"),
+    OF_PYTHON("__annotations__"),
+    OF_PYTHON("__defaults__"),
+    OF_PYTHON("__kwdefaults__"),
+    OF_PYTHON("__code__"),
+    OF_PYTHON("__globals__"),
+    OF_PYTHON("__builtins__"),
+    OF_PYTHON("__closure__"),
+#if PY_VERSION_HEX >= 0x030C0000
+    OF_PYTHON("__type_params__"),
+#endif
+    {"__dict__", (getter)function_dict, NULL, NULL, NULL},
     {NULL},
 };
 
@@ -153,13 +260,22 @@ PyTypeObject FunctionType = {
     .tp_getset = function_getset,
 };
 
+/* Raise TypeError (-1) for what is no function of the core. */
+static int
+check_function(PyObject *function)
+{
+    if (Py_IS_TYPE(function, &FunctionType)) {
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError, "expected a function of the native core, not %.200s", Py_TYPE(function)->tp_name);
+    return -1;
+}
+
 int
 set_handler(PyObject *function, handler_t handler, void *data, void (*free_data)(void *),
             int (*traverse_data)(void *, visitproc, void *))
 {
-    if (!Py_IS_TYPE(function, &FunctionType)) {
-        PyErr_Format(PyExc_TypeError, "expected a function of the native core, not %.200s",
-                     Py_TYPE(function)->tp_name);
+    if (check_function(function) < 0) {
         free_data(data);
         return -1;
     }
@@ -169,6 +285,21 @@ set_handler(PyObject *function, handler_t handler, void *data, void (*free_data)
     self->free_data = free_data;
     self->traverse_data = traverse_data;
     self->handler = handler;
+    return 0;
+}
+
+int
+set_recorder(PyObject *function, recorder_t recorder, void *data, void (*free_data)(void *))
+{
+    if (check_function(function) < 0) {
+        free_data(data);
+        return -1;
+    }
+    FunctionObject *self = (FunctionObject *)function;
+    drop_recorder(self);
+    self->recorder_data = data;
+    self->free_recorder_data = free_data;
+    self->recorder = recorder;
     return 0;
 }
 

@@ -42,6 +42,13 @@ PyObject *new_tensor(PyObject *array);
 /* The same of a subclass of Tensor. */
 PyObject *new_tensor_of(PyTypeObject *type, PyObject *array);
 
+/* Whether `new_tensor_of` may make tensors of a class, as `object.__new__` would. */
+bool can_make(PyTypeObject *type);
+/* Add one to the version of a tensor that was written: -1 with an exception. */
+int count_version(TensorObject *tensor);
+/* Whether a tensor was made under inference mode; yes where that cannot be read. */
+bool is_inference(TensorObject *tensor);
+
 /* ---- module.c: objects of the Python side, given once by `core.provide(...)`; strong references */
 
 typedef struct {
@@ -51,16 +58,53 @@ typedef struct {
     PyObject *state;         /* the ContextVar state.STATE */
     PyObject *clear;         /* state.CLEAR: nothing is switched, and calls are recorded */
     PyObject *missing;       /* core.MISSING */
+    PyObject *plans;         /* the dict core._PLANS: operand types -> Plan */
+    PyObject *prepare;       /* prepare(function): gives a function its handler at its first call */
+    PyObject *unanswered;    /* core.unanswered: what follows when every type returned NotImplemented */
+    PyObject *went_in_circles; /* core.went_in_circles: the error for a RecursionError of a handler */
+    PyObject *activation;    /* the class state.Activation */
+    Py_ssize_t large;        /* threads.LARGE: larger arrays are left to Python, which may use more threads */
+    /* Where a State and an Activation have their slots. */
+    struct {
+        Py_ssize_t clear, recording, modes, trace, all_disabled, subclasses_disabled, without_mode, mode, over;
+    } slots;
 } Provided;
 
 extern Provided provided;
 
-/* Whether a value is a plain tensor, and no mode is on anywhere. */
+/* Whether the State of this thread or task has neither modes nor guards nor traces (`clear`), and whether operations
+ * are recorded (`recording`). Both say no where the State cannot be read. */
+PyObject *current_state(void); /* a new reference, NULL without an exception where there is none */
+bool state_is_clear(void);
+bool is_recording(void);
+
+/* Whether a value is a plain tensor, and no mode is on that would see it. */
 static inline bool
 is_plain_tensor(PyObject *value)
 {
     return (Py_TYPE(value) == provided.tensor || Py_TYPE(value) == provided.parameter) && provided.tensors != NULL &&
-           PySet_GET_SIZE(provided.tensors) > 0;
+           (PySet_GET_SIZE(provided.tensors) > 0 || state_is_clear());
+}
+
+/* Whether a value is a tensor of any class. */
+static inline bool
+is_tensor(PyObject *value)
+{
+    return PyType_IsSubtype(Py_TYPE(value), &StorageType);
+}
+
+/* Whether an object is there: fields of tensors are None or NULL where nothing is stored. */
+static inline bool
+is_set(PyObject *value)
+{
+    return value != NULL && value != Py_None;
+}
+
+/* A slot of an instance of a Python class, borrowed. */
+static inline PyObject *
+slot_of(PyObject *instance, Py_ssize_t offset)
+{
+    return *(PyObject **)((char *)instance + offset);
 }
 
 static inline TensorObject *
@@ -76,20 +120,30 @@ typedef struct FunctionObject FunctionObject;
 /* Answer a call, with the arguments of a vectorcall: a new reference, NULL with an exception, or LEFT_TO_PYTHON. */
 typedef PyObject *(*handler_t)(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords);
 
+/* Answer a call of positional arguments for a subclass of Tensor that inherits the default implementation, as
+ * `Form.inherited` does: the result is of the class `type`. */
+typedef PyObject *(*inherited_t)(FunctionObject *self, PyTypeObject *type, PyObject *const *args, Py_ssize_t count);
+
+/* Return the tensor of class `type` for the array of a result, with its node if an operand has a history; called while
+ * operations are recorded, for operands some of which are `_tl_tracked`. Takes `array` over, whatever it returns. */
+typedef PyObject *(*recorder_t)(FunctionObject *self, PyTypeObject *type, PyObject *array, PyObject *const *operands,
+                                int count);
+
 struct FunctionObject {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *python; /* the Python function that answers what C leaves */
-    PyObject *dict;
+    PyObject *python; /* the Python function that answers what C leaves; names and attributes are its own */
+    PyObject *dict;   /* the dict of `python` */
     PyObject *weak_references;
-    PyObject *name;
-    PyObject *qualname;
-    PyObject *module;
-    PyObject *doc;
     handler_t handler; /* or NULL */
     void *data;        /* what the handler knows of the operation */
     void (*free_data)(void *data);
     int (*traverse_data)(void *data, visitproc visit, void *arg); /* or NULL */
+    inherited_t inherited;      /* or NULL; it may use `data` */
+    recorder_t recorder;        /* or NULL: recorded calls are left to Python */
+    void *recorder_data;
+    void (*free_recorder_data)(void *data);
+    struct Dispatched *dispatched; /* what dispatch knows of the operands, or NULL: dispatch.c */
 };
 
 extern PyTypeObject FunctionType;
@@ -97,17 +151,56 @@ extern PyObject left_to_python;
 #define LEFT_TO_PYTHON (&left_to_python)
 
 /* Give a function its handler. Raises TypeError (-1) for what is no function of the core. Takes `data` over, also when
- * it fails. */
+ * it fails. A handler that is set so replaces the one that finds the handler at the first call. */
 int set_handler(PyObject *function, handler_t handler, void *data, void (*free_data)(void *),
                 int (*traverse_data)(void *, visitproc, void *));
+
+/* Give a function what makes the tensors of its recorded results. Takes `data` over, also when it fails. */
+int set_recorder(PyObject *function, recorder_t recorder, void *data, void (*free_data)(void *));
+
+/* ---- elementwise.c: ufuncs on arrays of one dtype */
+
+/* The inner loops of a ufunc, by the type number of its operands. */
+typedef struct {
+    int inputs; /* 1 or 2 */
+    PyUFuncGenericFunction loops[NPY_NTYPES_LEGACY];
+    void *data[NPY_NTYPES_LEGACY];
+    char results[NPY_NTYPES_LEGACY]; /* type number of the result */
+} Kernel;
+
+/* Fill a kernel with the loops for operands whose kind is in `kinds` (all where it is empty) and whose result has their
+ * type, or is boolean if `boolean`. Returns -1 with an exception for what is no ufunc. */
+int fill_kernel(Kernel *kernel, PyObject *ufunc, const char *kinds, bool boolean);
+
+/* Return the array of a kernel's result; LEFT_TO_PYTHON for operands that it does not know: another type, byte order,
+ * layout or shape. `b` is an array or a Python number of a type in FLOATS (exact int and float); NULL for one input.
+ * `out` may be NULL. The floating-point state of NumPy is neither read nor changed. */
+PyObject *run_kernel(const Kernel *kernel, PyObject *a, PyObject *b, PyArrayObject *out);
+
+/* ---- dispatch.c: overriding types and modes */
+
+/* Answer a call by asking modes and types, in the order that dispatch/core.py gives; LEFT_TO_PYTHON for plain operands
+ * and all that is unusual. */
+PyObject *dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords);
+void free_dispatched(struct Dispatched *dispatched);
+int traverse_dispatched(struct Dispatched *dispatched, visitproc visit, void *arg);
 
 /* ---- what each file adds to the module; -1 with an exception */
 
 int add_tensor(PyObject *module);
 int add_function(PyObject *module);
+int add_elementwise(PyObject *module);
+int add_dispatch(PyObject *module);
 int add_node(PyObject *module);
 int add_record(PyObject *module);
 int add_program(PyObject *module);
 int add_engine(PyObject *module);
+int add_meta(PyObject *module);
+int add_families(PyObject *module);
+int add_views(PyObject *module);
+int add_reductions(PyObject *module);
+int add_products(PyObject *module);
+int add_joining(PyObject *module);
+int add_copies(PyObject *module);
 
 #endif

@@ -30,7 +30,7 @@ storage_dealloc(TensorObject *self)
 }
 
 static PyMemberDef storage_members[] = {
-    {"_tl_data", T_OBJECT, offsetof(TensorObject, data), 0, NULL},
+    {"_tl_data", T_OBJECT_EX, offsetof(TensorObject, data), 0, NULL},
     {"_tl_edge", T_OBJECT, offsetof(TensorObject, edge), 0, NULL},
     {"_tl_counter", T_OBJECT, offsetof(TensorObject, counter), 0, NULL},
     {"_tl_meta", T_OBJECT, offsetof(TensorObject, meta), 0, NULL},
@@ -71,9 +71,64 @@ new_tensor(PyObject *array)
     return new_tensor_of(provided.tensor, array);
 }
 
+bool
+can_make(PyTypeObject *type)
+{
+    if (!PyType_IsSubtype(type, &StorageType) || type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) {
+        return false;
+    }
+    while (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+        type = type->tp_base;
+    }
+    return type == &StorageType; /* Not so for a class that has another class in C among its bases. */
+}
+
+int
+count_version(TensorObject *tensor)
+{
+    PyObject *counter = tensor->counter;
+    if (!is_set(counter)) {
+        PyObject *one = PyLong_FromLong(1);
+        counter = one == NULL ? NULL : PyList_New(1);
+        if (counter == NULL) {
+            Py_XDECREF(one);
+            return -1;
+        }
+        PyList_SET_ITEM(counter, 0, one);
+        Py_XSETREF(tensor->counter, counter);
+        return 0;
+    }
+    if (!PyList_Check(counter) || PyList_GET_SIZE(counter) == 0) {
+        PyErr_SetString(PyExc_TypeError, "a version counter must be a list of one integer");
+        return -1;
+    }
+    long long version = PyLong_AsLongLong(PyList_GET_ITEM(counter, 0));
+    PyObject *next = version == -1 && PyErr_Occurred() ? NULL : PyLong_FromLongLong(version + 1);
+    if (next == NULL) {
+        return -1;
+    }
+    return PyList_SetItem(counter, 0, next);
+}
+
+bool
+is_inference(TensorObject *tensor)
+{
+    if (!is_set(tensor->meta)) {
+        return false;
+    }
+    PyObject *flag = PyObject_GetAttrString(tensor->meta, "inference");
+    if (flag == NULL) {
+        PyErr_Clear();
+        return true;
+    }
+    Py_DECREF(flag);
+    return flag != Py_False;
+}
+
 int
 add_tensor(PyObject *module)
 {
+    /* `object.__new__(Tensor)` makes tensors without a constructor, which takes the same `tp_new` in a class in C. */
     StorageType.tp_new = PyBaseObject_Type.tp_new;
     return PyModule_AddType(module, &StorageType);
 }

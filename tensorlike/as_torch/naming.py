@@ -6,11 +6,12 @@ import importlib
 import importlib.machinery
 import sys
 from collections.abc import Sequence
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any, Final
 
 from tensorlike._absent import explain_absent_names
 from tensorlike._library_name import LIBRARY
+from tensorlike._native import function_types
 
 __all__ = ["adapt_all", "adapting_spec", "found_at_home", "home_module", "home_of", "restore_all"]
 
@@ -100,7 +101,7 @@ def _adapt(module: ModuleType) -> None:
         for value in _waiting.pop(home, ()):
             _rename(value, home)
     for name, value in list(vars(module).items()):
-        if isinstance(value, type | FunctionType):
+        if isinstance(value, (type, *function_types)):
             old = value.__module__
             new = home_of(old, name) if isinstance(old, str) else None
             if new is None:
@@ -113,7 +114,8 @@ def _adapt(module: ModuleType) -> None:
 
 def _rename(value: Any, new: str) -> None:
     """Have what a module defines, and the methods of a class, say that they are from PyTorch's module."""
-    own = [member for member in vars(value).values() if isinstance(member, FunctionType)] if type(value) is type else []
+    members = vars(value).values() if type(value) is type else ()
+    own = [member for member in members if isinstance(member, function_types)]
     for each in (value, *own):
         old = each.__module__
         if isinstance(old, str) and old.partition(".")[0] == "tensorlike":

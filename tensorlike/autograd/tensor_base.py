@@ -9,6 +9,8 @@ path tests: true when recording may be needed (the tensor requires grad, or it i
 a history since). State that few tensors have (the flags of leaves and views, hooks, a gradient) lies in an
 `AutogradMeta` of their own, as in PyTorch; the properties below read it, hot code does so itself.
 
+With the native core the five are members of the class in C that `TensorBase` then has as its base, of the same names.
+
 # Note [Versions]
 All tensors on the same memory share one version counter: a list of one integer, made when first needed (the first view,
 the first save, the first in-place operation). In-place operations add one; saved values remember the number.
@@ -20,7 +22,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from tensorlike._native import core
+from tensorlike._native import core as _core
 from tensorlike.dispatch.provided import Provided
 
 if TYPE_CHECKING:
@@ -72,9 +74,9 @@ class AutogradMeta:
         return kept  # type: ignore[no-any-return]
 
 
-if core is not None:
+if not TYPE_CHECKING and _core is not None:
     # The same fields and defaults, in a C struct.
-    AutogradMeta = core.AutogradMeta  # type: ignore[misc]
+    AutogradMeta = _core.AutogradMeta
 
 
 def _of_meta(name: str) -> Any:
@@ -96,13 +98,27 @@ def _of_meta(name: str) -> Any:
     return property(read, write)
 
 
-class TensorBase:
+#: The slots of a tensor, in the order of `STATE_SOURCE`.
+STATE_SLOTS = ("_tl_data", "_tl_tracked", "_tl_edge", "_tl_counter", "_tl_meta")
+
+if TYPE_CHECKING or _core is None:
+
+    class Storage:
+        """The state of a tensor."""
+
+        __slots__ = STATE_SLOTS
+
+else:
+    Storage = _core.Storage
+
+
+class TensorBase(Storage):
     """The base class of tensors: the state that code below dispatch works on."""
 
     #: The class of plain results; set once by the tensor package.
     _tl_plain: ClassVar[type]
 
-    __slots__ = ("__dict__", "__weakref__", "_tl_counter", "_tl_data", "_tl_edge", "_tl_meta", "_tl_tracked")
+    __slots__ = ("__dict__", "__weakref__")
 
     _tl_data: Any
     _tl_tracked: bool
@@ -126,10 +142,6 @@ class TensorBase:
     _tl_post_accumulate_hooks = _of_meta("post_accumulate_hooks")
     _tl_retains_grad = _of_meta("retains_grad")
     _tl_inference = _of_meta("inference")
-
-
-#: The slots of a tensor, in the order of `STATE_SOURCE`.
-STATE_SLOTS = ("_tl_data", "_tl_tracked", "_tl_edge", "_tl_counter", "_tl_meta")
 
 
 def new_tensor_source(name: str, array: str, kind: str = "Tensor") -> list[str]:

@@ -59,9 +59,11 @@ __all__ = [
     "passed",
     "plan_for",
     "register_plain",
+    "unanswered",
     "under_guards",
     "undispatched",
     "warn_torch_dispatch",
+    "went_in_circles",
 ]
 
 
@@ -442,6 +444,20 @@ def ask_types(
         from .errors import runaway
 
         raise runaway(function, types, ask_types.__code__) from None
+    return unanswered(function, plan, operands, args, kwargs, mode, reflected)
+
+
+def unanswered(
+    function: Callable[..., Any],
+    plan: Plan,
+    operands: Sequence[Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    mode: Any = None,
+    reflected: str | None = None,
+) -> Any:
+    """Answer a call whose overriding types have all returned NotImplemented: see `ask_types`."""
+    types = plan.types
     if PROVIDED.settle is not None:
         result = PROVIDED.settle(function, types, operands, args, kwargs)
         if result is not NotImplemented:
@@ -451,3 +467,16 @@ def ask_types(
     from .errors import no_implementation
 
     raise no_implementation(function, plan, operands, args, kwargs, mode, reflected)
+
+
+def went_in_circles(error: RecursionError, function: Callable[..., Any], types: tuple[type, ...]) -> None:
+    """Raise what `ask_types` raises for a RecursionError of a handler that the native core has called."""
+    from .errors import runaway
+
+    codes = [getattr(getattr(kind, "__torch_function__", None), "__code__", None) for kind in types]
+    try:
+        raise error
+    except RecursionError:
+        raise runaway(function, types, ask_types.__code__, *codes) from None
+    finally:
+        del error  # Note [Errors in no cycle]

@@ -21,9 +21,11 @@ from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
+from tensorlike._native import core
+
 from .forks import renew_after_fork
 
-__all__ = ["build", "deferred", "is_pending", "materialize", "sources"]
+__all__ = ["build", "deferred", "is_pending", "materialize", "python_function", "sources"]
 
 _lock = threading.RLock()
 renew_after_fork(globals(), "_lock")
@@ -101,6 +103,11 @@ def deferred(
 def is_pending(function: Any) -> bool:
     """Return whether `function` is a deferred function whose code has not been written yet."""
     return getattr(function, "__code__", None) is _STUB
+
+
+def python_function(function: Any) -> Any:
+    """Return the Python function of a public function: that behind an object of the native core, or the function."""
+    return function if core is None or type(function) is not core.Function else function._tl_python
 
 
 def sources() -> list[str]:

@@ -205,10 +205,14 @@ def no_rule(name: str, types: Sequence[type]) -> str:
     return f"\nNo rule covers {names} together: overrides.register settles two types. Convert an operand."
 
 
-def runaway(function: Callable[..., Any], types: tuple[type, ...], code: CodeType) -> RecursionError:
+def runaway(
+    function: Callable[..., Any], types: tuple[type, ...], code: CodeType, *handlers: CodeType | None
+) -> RecursionError:
     """Return the error being handled, or one with advice when the same call came back through the same types.
 
-    The caller has no variable with the error: looking at its frame here would leave it a copy of that.
+    `code` is that of `core.ask_types`, whose frames are counted. Where the native core asks, there are none, and the
+    frames of the handlers are, by their code. The caller has no variable with the error: looking at its frame here
+    would leave it a copy of that.
     """
     error = cast(RecursionError, sys.exception())
     if getattr(error, "_names_the_cure", False):
@@ -219,6 +223,10 @@ def runaway(function: Callable[..., Any], types: tuple[type, ...], code: CodeTyp
         if frame.f_code is code:
             local = frame.f_locals
             if local["function"] == function and local["types"] == types:
+                depth += 1
+        elif frame.f_code in handlers and frame.f_code.co_argcount > 2:
+            asked, kinds = (frame.f_locals.get(name) for name in frame.f_code.co_varnames[1:3])
+            if asked is function and kinds == types:
                 depth += 1
         frame = frame.f_back
     if depth < _RUNAWAY_DEPTH:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tensorlike._library_name import spoken_name
 
-from .deferred import materialize
+from .deferred import materialize, python_function
 from .state import ALIVE, CLEAR, OPTIONAL_TENSORS, PLAIN_TYPES, TENSOR_TYPES, State, fill_sets
 
 if TYPE_CHECKING:
@@ -279,6 +279,8 @@ class Form:
     __slots__ = (
         "check",
         "dummy",
+        "early",
+        "foreign",
         "function",
         "implementation",
         "inherited",
@@ -293,6 +295,7 @@ class Form:
         "overridable",
         "parameters",
         "plain",
+        "reflected",
         "reports",
         "samples",
     )
@@ -333,6 +336,12 @@ class Form:
         self.reports = reports
         #: The form that types receive if the left operand does not override: `Tensor.eq` for `x == y`.
         self.of_plain: Form | None = None
+        #: Whether it is an operator, which leaves foreign operands to the other one; and the method that Python asks
+        #: next then: see `core.is_left_to`.
+        self.foreign = False
+        self.reflected = ""
+        #: Whether its wrapper may answer for overriding types before they are asked.
+        self.early = False
         #: A shortcut for a class that inherits the default implementation; may return NotImplemented.
         self.inherited: Callable[[type, tuple[Any, ...]], Any] | None = None
         #: Raises TypeError for operands that are no tensors, for implementations without checks of their own.
@@ -397,7 +406,7 @@ class Form:
 
 def _without_modes(form: Form) -> Callable[..., Any]:
     """Return a copy of the generated wrapper of `form` that ignores active modes and never dispatches."""
-    function = form.key
+    function = python_function(form.key)
     if type(function) is not FunctionType or getattr(function, "_form", None) is not form:
         return form.implementation
     materialize(function)

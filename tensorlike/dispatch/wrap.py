@@ -28,6 +28,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from tensorlike._native import core
+
 from .collect import (
     aliases_of,
     are_alone,
@@ -317,6 +319,9 @@ def public_function(
     function.__wrapped__ = form.implementation
     function._form = form
     function.operation = form.operation
+    form.foreign, form.reflected = foreign is not None, reflected
+    if core is not None:
+        function = core.Function(function)
     form.function = function
     form.key = function if form.reports is None else form.reports.key
     public: Callable[..., Any] = function

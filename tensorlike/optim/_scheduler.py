@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import types
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tensorlike._native import function_types
 from tensorlike.tensor import Tensor
 
 from .optimizer import Optimizer
@@ -212,7 +212,7 @@ def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
 
 def attributes_of(function: Callable[..., Any] | None) -> dict[str, Any] | None:
     """Return the attributes by which a callable object is saved; functions are not."""
-    if function is None or isinstance(function, types.FunctionType) or not hasattr(function, "__dict__"):
+    if function is None or isinstance(function, function_types) or not hasattr(function, "__dict__"):
         return None
     return vars(function).copy()
 

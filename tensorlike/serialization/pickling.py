@@ -15,10 +15,10 @@ import copyreg
 import io
 import pickle
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any, Final
 
 from tensorlike._library_name import LIBRARY
+from tensorlike._native import function_types
 from tensorlike._tensor import _rebuild_from_type_v2
 from tensorlike._utils import _rebuild_tensor_v2, _rebuild_tensor_v3
 from tensorlike.as_torch.naming import home_of
@@ -146,7 +146,7 @@ class _RenamingPickler(_Naming, pickle.Pickler):
             return found
         kind = type(obj)
         name = None
-        if not (kind is FunctionType or issubclass(kind, type)):
+        if not (kind in function_types or issubclass(kind, type)):
             # Such as a dtype, which is pickled by its name.
             if kind.__module__.partition(".")[0] != "tensorlike" or kind in copyreg.dispatch_table:
                 return NotImplemented
@@ -204,7 +204,7 @@ class _TorchPickler(_Naming, _PythonPickler):  # type: ignore[misc]
             self.write(pickle.GLOBAL + f"{found}\n{own}\n".encode())
         self.memoize(obj)
 
-    dispatch = {**_PythonPickler.dispatch, FunctionType: save_global}
+    dispatch = {**_PythonPickler.dispatch, **dict.fromkeys(function_types, save_global)}
 
 
 def dump(obj: object, file: Any, protocol: int, storages: StorageCollector) -> None:

@@ -26,24 +26,33 @@ from .promotion_rules import Promotion
 if TYPE_CHECKING:
     from .declare import Declaration
 
-__all__ = ["hot_source", "inherited_lines", "inherited_source", "inplace_hot_source"]
+__all__ = ["fast_operands", "hot_source", "inherited_lines", "inherited_source", "inplace_hot_source", "writes_fast"]
 
 #: Ufuncs that give two operands of one dtype that dtype, whichever it is: nothing to test but for a scalar.
 _CLOSED = frozenset((np.add, np.multiply))
+
+
+def fast_operands(d: Declaration, parameters: Sequence[Parameter]) -> list[Parameter] | None:
+    """Return the operands of a form that has the fast path of elementwise functions; None where it has none."""
+    operands = operands_of(parameters)
+    if not fast_paths.ENABLED or not d.elementwise or d.several or d.fast_kinds is None:
+        return None
+    if not 1 <= len(operands) <= 2 or any(p.operand != ONE for p in operands):
+        return None
+    return operands if [p for p in parameters if p.default is MISSING] == operands else None
+
+
+def writes_fast(d: Declaration) -> bool:
+    """Return whether in-place forms of `d` may write as they compute: not if NumPy could refuse halfway."""
+    return isinstance(d.hot, str) and not d.boolean and d.promotion not in (Promotion.BOUNDS, Promotion.POWER)
 
 
 def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     """Return the fast path of an elementwise function, or nothing: see Note [The hot path]."""
     if isinstance(d.hot, FastPath):
         return d.hot.written(parameters)
-    operands = operands_of(parameters)
-    if not fast_paths.ENABLED or not d.elementwise or d.several:
-        return ""
-    if len(operands) > 2 or any(p.operand != ONE for p in operands):
-        return ""
-    required = [p for p in parameters if p.default is MISSING]
-    kinds = d.fast_kinds
-    if required != operands or kinds is None:
+    operands, kinds = fast_operands(d, parameters), d.fast_kinds
+    if operands is None:
         return ""
     a = operands[0].name
     optional = [p.name for p in parameters if p.kind == POSITIONAL and p.default is not MISSING]
@@ -122,10 +131,6 @@ def hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     return "\n".join(lines)
 
 
-# A power that NumPy refuses halfway has been written in part.
-_NOT_WRITTEN = (Promotion.BOUNDS, Promotion.POWER)
-
-
 def inplace_hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     """Return the fast path of an in-place form whose kernel is a ufunc, or nothing: see Note [The hot path].
 
@@ -133,13 +138,8 @@ def inplace_hot_source(d: Declaration, parameters: Sequence[Parameter]) -> str:
     ones. It is for tensors that are not recorded and have no gaps, with a number or a tensor of the same shape and
     dtype.
     """
-    operands = operands_of(parameters)
-    kinds = d.fast_kinds
-    if not fast_paths.ENABLED or not isinstance(d.hot, str) or kinds is None or d.boolean:
-        return ""
-    if d.promotion in _NOT_WRITTEN:
-        return ""
-    if not 1 <= len(operands) <= 2 or [p for p in parameters if p.default is MISSING] != operands:
+    operands, kinds = fast_operands(d, parameters), d.fast_kinds
+    if operands is None or not writes_fast(d):
         return ""
     me = operands[0].name
     optional = [p.name for p in parameters if p.kind == POSITIONAL and p.default is not MISSING]
@@ -198,13 +198,8 @@ def inherited_lines(d: Declaration, parameters: Sequence[Parameter]) -> list[str
     once. Public functions have it in their own frame (300 ns less than behind `dispatch`), and as a function it serves
     `super().__torch_function__`.
     """
-    operands = operands_of(parameters)
-    if not fast_paths.ENABLED or not d.elementwise or not d.hot or d.several:
-        return []
-    if len(operands) > 2 or any(p.operand != ONE for p in operands):
-        return []
-    kinds = d.fast_kinds
-    if kinds is None or [p for p in parameters if p.default is MISSING] != operands:
+    operands, kinds = fast_operands(d, parameters), d.fast_kinds
+    if operands is None or not d.hot:
         return []
     compared = d.boolean
     same = "result.dtype is BOOL" if compared else "result.dtype is a.dtype"

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._native import core as native_core
 from tensorlike.autograd.node import edge_of, name_of
 from tensorlike.autograd.tensor_base import TensorBase, move_state
 from tensorlike.dispatch import core
@@ -63,6 +64,8 @@ def _inside_handler() -> bool:
     unless a tensor of an overriding type is printed. Tensors of transforms have no elements of their own: their types
     always answer.
     """
+    if native_core is not None and native_core.is_handling():
+        return True
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code in _HANDLING:

@@ -157,6 +157,7 @@ def _tensor_method(
     **facts: Any,
 ) -> Any:
     parameters = parameters_of(function)
+    early = isinstance(hot, str) and bool(hot)
     if isinstance(hot, FastPath):
         hot_values = hot.values
         hot = hot.written(parameters)
@@ -180,6 +181,7 @@ def _tensor_method(
             namespace="tensorlike", name=qualname, parameters=parameters, mutates=mutates,
         )  # fmt: skip
         form.check = operand_check(method_name, parameters)
+        form.early = early
         made = public_function(
             form,
             name=method_name,

@@ -34,7 +34,7 @@ def attributes_of(tensor: Any) -> dict[str, Any]:
     """Return the attributes stored on a tensor besides its own state, slots included."""
     found = dict(tensor.__dict__)
     for kind in type(tensor).__mro__:
-        if kind in (Tensor, TensorBase, object):
+        if kind is Tensor or kind in TensorBase.__mro__:
             continue
         # By the descriptors: the name of a slot such as `__unit` is mangled.
         for name, slot in kind.__dict__.items():

@@ -1,0 +1,454 @@
+/* Elementwise operations whose kernel is a ufunc, on plain tensors of one dtype: see hot_source and inplace_hot_source in
+ * tensor/generate_hot.py, which say in Python which calls these are.
+ *
+ * Note [The inner loop of a ufunc]
+ * A call of a ufunc takes 300 ns, of which the loop over four elements is 4: the rest finds the loop, makes an iterator
+ * and reads the error state. `PyUFuncObject.functions`, `types` and `data` are public members, and operands of one dtype
+ * that NumPy would compute with one call of the inner loop (all C-contiguous, all Fortran-contiguous or one-dimensional,
+ * with zero-dimensional ones between them) need nothing else. The result has the layout that NumPy gives it then. No
+ * floating-point error is looked for, so that neither `np.errstate` nor a warning has a part in it; the flags that a
+ * loop leaves behind are those that a ufunc called under "ignore" leaves, and NumPy clears them before it looks.
+ */
+#include "native.h"
+
+/* From here on other Python threads run meanwhile, as in NumPy. */
+#define RELEASE_SIZE 500
+
+int
+fill_kernel(Kernel *kernel, PyObject *ufunc, const char *kinds, bool boolean)
+{
+    if (!PyObject_TypeCheck(ufunc, &PyUFunc_Type)) {
+        PyErr_Format(PyExc_TypeError, "expected a ufunc, not %.200s", Py_TYPE(ufunc)->tp_name);
+        return -1;
+    }
+    PyUFuncObject *from = (PyUFuncObject *)ufunc;
+    if (from->nin < 1 || from->nin > 2 || from->nout != 1 || from->core_enabled) {
+        PyErr_Format(PyExc_TypeError, "%s is no ufunc of one or two operands and one result", from->name);
+        return -1;
+    }
+    memset(kernel, 0, sizeof(*kernel));
+    kernel->inputs = from->nin;
+    for (int i = 0; i < from->ntypes; i++) {
+        const char *types = from->types + i * from->nargs;
+        int operand = types[0], result = types[from->nin];
+        if (operand < 0 || operand >= NPY_OBJECT || types[from->nin - 1] != operand ||
+            result != (boolean ? NPY_BOOL : operand) || kernel->loops[operand] != NULL) {
+            continue;
+        }
+        PyArray_Descr *descr = PyArray_DescrFromType(operand);
+        if (descr == NULL) {
+            return -1;
+        }
+        if (*kinds == '\0' || strchr(kinds, descr->kind) != NULL) {
+            kernel->loops[operand] = from->functions[i];
+            kernel->data[operand] = from->data == NULL ? NULL : ((void **)from->data)[i];
+            kernel->results[operand] = (char)result;
+        }
+        Py_DECREF(descr);
+    }
+    return 0;
+}
+
+/* Whether an operand is an array that an inner loop can read: exactly `numpy.ndarray`, of a native type. */
+static inline bool
+is_readable(PyObject *value)
+{
+    if (value == NULL || !PyArray_CheckExact(value)) {
+        return false;
+    }
+    PyArrayObject *array = (PyArrayObject *)value;
+    return PyArray_TYPE(array) < NPY_OBJECT && PyArray_ISBEHAVED_RO(array);
+}
+
+/* Store a Python number as an element of a type. Returns false where NumPy would give the result another type, raise an
+ * error, or take a way of its own. */
+static bool
+store_number(PyObject *number, int type, char *to)
+{
+    double real;
+    if (PyFloat_CheckExact(number)) {
+        if (type != NPY_FLOAT && type != NPY_DOUBLE && type != NPY_CFLOAT && type != NPY_CDOUBLE) {
+            return false;
+        }
+        real = PyFloat_AS_DOUBLE(number);
+    }
+    else if (PyLong_CheckExact(number)) {
+        int overflow;
+        long long whole = PyLong_AsLongLongAndOverflow(number, &overflow);
+        if (overflow != 0) {
+            return false;
+        }
+#define STORE_WHOLE(kind, least, most)                                                                                 \
+    if (whole < (long long)(least) || whole > (long long)(most)) {                                                     \
+        return false;                                                                                                  \
+    }                                                                                                                  \
+    *(kind *)to = (kind)whole;                                                                                         \
+    return true
+        switch (type) {
+        case NPY_BYTE: STORE_WHOLE(npy_byte, NPY_MIN_BYTE, NPY_MAX_BYTE);
+        case NPY_SHORT: STORE_WHOLE(npy_short, NPY_MIN_SHORT, NPY_MAX_SHORT);
+        case NPY_INT: STORE_WHOLE(npy_int, NPY_MIN_INT, NPY_MAX_INT);
+        case NPY_LONG: STORE_WHOLE(npy_long, NPY_MIN_LONG, NPY_MAX_LONG);
+        case NPY_LONGLONG: STORE_WHOLE(npy_longlong, NPY_MIN_LONGLONG, NPY_MAX_LONGLONG);
+        case NPY_UBYTE: STORE_WHOLE(npy_ubyte, 0, NPY_MAX_UBYTE);
+        case NPY_USHORT: STORE_WHOLE(npy_ushort, 0, NPY_MAX_USHORT);
+        case NPY_UINT: STORE_WHOLE(npy_uint, 0, NPY_MAX_UINT);
+        case NPY_FLOAT:
+        case NPY_DOUBLE:
+        case NPY_CFLOAT:
+        case NPY_CDOUBLE:
+            /* Larger integers are rounded once more on the way. */
+            if (whole > (1LL << 53) || whole < -(1LL << 53)) {
+                return false;
+            }
+            real = (double)whole;
+            break;
+        default: return false;
+        }
+#undef STORE_WHOLE
+    }
+    else {
+        return false;
+    }
+    switch (type) {
+    case NPY_FLOAT: *(npy_float *)to = (npy_float)real; break;
+    case NPY_DOUBLE: *(npy_double *)to = real; break;
+    case NPY_CFLOAT:
+        ((npy_float *)to)[0] = (npy_float)real;
+        ((npy_float *)to)[1] = 0;
+        break;
+    default:
+        ((npy_double *)to)[0] = real;
+        ((npy_double *)to)[1] = 0;
+        break;
+    }
+    return true;
+}
+
+static inline bool
+same_shape(PyArrayObject *a, PyArrayObject *b)
+{
+    return PyArray_NDIM(a) == PyArray_NDIM(b) && PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a));
+}
+
+/* The layouts of an array of two and more dimensions that an inner loop can walk through in one go. */
+static inline int
+orders_of(PyArrayObject *array)
+{
+    return PyArray_FLAGS(array) & (NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);
+}
+
+PyObject *
+run_kernel(const Kernel *kernel, PyObject *first, PyObject *second, PyArrayObject *out)
+{
+    if (!is_readable(first)) {
+        return LEFT_TO_PYTHON;
+    }
+    PyArrayObject *a = (PyArrayObject *)first, *b = NULL, *shaped = a;
+    PyArray_Descr *descr = PyArray_DESCR(a);
+    int type = descr->type_num;
+    PyUFuncGenericFunction loop = kernel->loops[type];
+    if (loop == NULL) {
+        return LEFT_TO_PYTHON;
+    }
+    npy_clongdouble number; /* Large enough for every type, and aligned for it. */
+    char *data[3];
+    npy_intp strides[3] = {0, 0, 0};
+    int inputs = kernel->inputs, orders = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS;
+    data[0] = PyArray_BYTES(a);
+    if (inputs == 2) {
+        if (Py_IS_TYPE(second, &PyFloat_Type) || Py_IS_TYPE(second, &PyLong_Type)) {
+            if (!store_number(second, type, (char *)&number)) {
+                return LEFT_TO_PYTHON;
+            }
+            data[1] = (char *)&number;
+        }
+        else {
+            b = (PyArrayObject *)second;
+            if (!is_readable(second) || PyArray_DESCR(b) != descr) {
+                return LEFT_TO_PYTHON;
+            }
+            if (!same_shape(a, b)) {
+                if (PyArray_NDIM(a) == 0) {
+                    shaped = b;
+                }
+                else if (PyArray_NDIM(b) != 0) {
+                    return LEFT_TO_PYTHON;
+                }
+            }
+            data[1] = PyArray_BYTES(b);
+            if (PyArray_NDIM(b) == 1) {
+                strides[1] = PyArray_STRIDE(b, 0);
+            }
+            else if (PyArray_NDIM(b) > 1) {
+                strides[1] = descr->elsize;
+                orders &= orders_of(b);
+            }
+        }
+    }
+    if (PyArray_NDIM(a) == 1) {
+        strides[0] = PyArray_STRIDE(a, 0);
+    }
+    else if (PyArray_NDIM(a) > 1) {
+        strides[0] = descr->elsize;
+        orders &= orders_of(a);
+    }
+    npy_intp count = PyArray_SIZE(shaped);
+    if (orders == 0 || count >= provided.large) {
+        return LEFT_TO_PYTHON;
+    }
+    /* Arrays with a type object of their own, such as one with metadata, give results another one. */
+    PyArray_Descr *own = PyArray_DescrFromType(type);
+    if (own == NULL) {
+        return NULL;
+    }
+    Py_DECREF(own); /* NumPy keeps it. */
+    if (own != descr) {
+        return LEFT_TO_PYTHON;
+    }
+    PyArrayObject *result = out;
+    if (out != NULL) {
+        if (PyArray_NDIM(out) == 1 && PyArray_STRIDE(out, 0) != descr->elsize) {
+            return LEFT_TO_PYTHON; /* One element with a step of its own, which loops take for an overlap. */
+        }
+        Py_INCREF(out);
+    }
+    else {
+        PyArray_Descr *of_result = PyArray_DescrFromType(kernel->results[type]);
+        if (of_result == NULL) {
+            return NULL;
+        }
+        int flags = orders & NPY_ARRAY_C_CONTIGUOUS ? 0 : NPY_ARRAY_F_CONTIGUOUS;
+        result = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, of_result, PyArray_NDIM(shaped),
+                                                       PyArray_DIMS(shaped), NULL, NULL, flags, NULL);
+        if (result == NULL) {
+            return NULL;
+        }
+    }
+    if (count == 0) {
+        return (PyObject *)result;
+    }
+    data[inputs] = PyArray_BYTES(result);
+    strides[inputs] = PyArray_ITEMSIZE(result);
+    if (count < RELEASE_SIZE) {
+        loop(data, &count, strides, kernel->data[type]);
+    }
+    else {
+        Py_INCREF(a);
+        Py_XINCREF(b);
+        Py_BEGIN_ALLOW_THREADS
+        loop(data, &count, strides, kernel->data[type]);
+        Py_END_ALLOW_THREADS
+        Py_DECREF(a);
+        Py_XDECREF(b);
+    }
+    if (PyErr_Occurred()) { /* Such as an integer to a negative power. Python finds the right words. */
+        PyErr_Clear();
+        Py_DECREF(result);
+        return LEFT_TO_PYTHON;
+    }
+    return (PyObject *)result;
+}
+
+/* ---- calls */
+
+typedef struct {
+    Kernel kernel;
+    bool numbers;           /* the second operand may be a number */
+    bool numbers_of_floats; /* only beside floating-point elements: a comparison */
+} Elementwise;
+
+/* Return the array of a call, LEFT_TO_PYTHON, or NULL with an exception. `*tracked` says whether it is to be recorded. */
+static PyObject *
+compute(FunctionObject *self, PyObject *const *args, bool inherited, bool *tracked)
+{
+    Elementwise *of = self->data;
+    PyObject *a = as_tensor(args[0])->data, *b = NULL;
+    *tracked = as_tensor(args[0])->tracked;
+    if (of->kernel.inputs == 2) {
+        b = args[1];
+        if (Py_IS_TYPE(b, &PyFloat_Type) || Py_IS_TYPE(b, &PyLong_Type)) {
+            if (!of->numbers || (of->numbers_of_floats && inherited)) {
+                return LEFT_TO_PYTHON;
+            }
+            if (of->numbers_of_floats && !(a != NULL && PyArray_CheckExact(a) && PyArray_ISFLOAT((PyArrayObject *)a))) {
+                return LEFT_TO_PYTHON;
+            }
+        }
+        else if (inherited ? is_tensor(b) : is_plain_tensor(b)) {
+            *tracked = *tracked || as_tensor(b)->tracked;
+            b = as_tensor(b)->data;
+        }
+        else {
+            return LEFT_TO_PYTHON;
+        }
+    }
+    if (*tracked && !is_recording()) {
+        *tracked = false;
+    }
+    if (*tracked && self->recorder == NULL) {
+        return LEFT_TO_PYTHON;
+    }
+    return run_kernel(&of->kernel, a, b, NULL);
+}
+
+/* Return the tensor of class `type` for the array that `compute` returned. */
+static PyObject *
+finish(FunctionObject *self, PyTypeObject *type, PyObject *array, PyObject *const *args, bool tracked)
+{
+    if (array == LEFT_TO_PYTHON || array == NULL) {
+        return array;
+    }
+    if (!tracked) {
+        return new_tensor_of(type, array);
+    }
+    return self->recorder(self, type, array, args, ((Elementwise *)self->data)->kernel.inputs);
+}
+
+static PyObject *
+answer_elementwise(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+    Elementwise *of = self->data;
+    if (count != of->kernel.inputs || (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0) || !is_plain_tensor(args[0])) {
+        return LEFT_TO_PYTHON;
+    }
+    bool tracked;
+    PyObject *array = compute(self, args, false, &tracked);
+    return finish(self, provided.tensor, array, args, tracked);
+}
+
+static PyObject *
+answer_inherited(FunctionObject *self, PyTypeObject *type, PyObject *const *args, Py_ssize_t count)
+{
+    Elementwise *of = self->data;
+    if (count != of->kernel.inputs || !is_tensor(args[0]) || !can_make(type)) {
+        return LEFT_TO_PYTHON;
+    }
+    bool tracked;
+    PyObject *array = compute(self, args, true, &tracked);
+    if (tracked && type->tp_basicsize != provided.tensor->tp_basicsize && array != LEFT_TO_PYTHON && array != NULL) {
+        Py_DECREF(array); /* A class with slots of its own: `retyped` makes its recorded tensors. */
+        return LEFT_TO_PYTHON;
+    }
+    return finish(self, type, array, args, tracked);
+}
+
+/* Whether two arrays of one shape and type have elements at different places that share memory. `a` is contiguous. */
+static bool
+arrays_overlap(PyArrayObject *a, PyArrayObject *b)
+{
+    char *start = PyArray_BYTES(a), *end = start + PyArray_NBYTES(a);
+    if (PyArray_BYTES(b) == start && PyArray_IS_C_CONTIGUOUS(b)) {
+        return false; /* The same elements at the same places. */
+    }
+    char *low = PyArray_BYTES(b), *high = low + PyArray_ITEMSIZE(b);
+    for (int i = 0; i < PyArray_NDIM(b); i++) {
+        npy_intp reach = (PyArray_DIM(b, i) - 1) * PyArray_STRIDE(b, i);
+        if (reach < 0) {
+            low += reach;
+        }
+        else {
+            high += reach;
+        }
+    }
+    return low < end && start < high;
+}
+
+/* Write the result of an in-place form into the array of its first operand. */
+static PyObject *
+answer_inplace(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+    Elementwise *of = self->data;
+    int inputs = of->kernel.inputs;
+    if (count != inputs || (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0) || !is_plain_tensor(args[0])) {
+        return LEFT_TO_PYTHON;
+    }
+    TensorObject *me = as_tensor(args[0]);
+    bool tracked = me->tracked;
+    PyObject *a = me->data, *b = NULL;
+    if (a == NULL || !PyArray_CheckExact(a) || !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)a) ||
+        !PyArray_ISWRITEABLE((PyArrayObject *)a)) {
+        return LEFT_TO_PYTHON;
+    }
+    bool counted = is_set(me->counter);
+    if (inputs == 2) {
+        b = args[1];
+        if (Py_IS_TYPE(b, &PyFloat_Type) || Py_IS_TYPE(b, &PyLong_Type)) {
+            if (!of->numbers) {
+                return LEFT_TO_PYTHON;
+            }
+        }
+        else if (is_plain_tensor(b)) {
+            TensorObject *other = as_tensor(b);
+            b = other->data;
+            if (b == NULL || !PyArray_CheckExact(b) || !same_shape((PyArrayObject *)a, (PyArrayObject *)b)) {
+                return LEFT_TO_PYTHON;
+            }
+            /* Tensors on the same memory share a counter: Python looks whether their elements overlap. */
+            if (other != me && ((counted && other->counter == me->counter) ||
+                                (b != a && arrays_overlap((PyArrayObject *)a, (PyArrayObject *)b)))) {
+                return LEFT_TO_PYTHON;
+            }
+            tracked = tracked || other->tracked;
+        }
+        else {
+            return LEFT_TO_PYTHON;
+        }
+    }
+    if ((tracked && is_recording()) || is_inference(me)) {
+        return LEFT_TO_PYTHON;
+    }
+    PyObject *array = run_kernel(&of->kernel, a, b, (PyArrayObject *)a);
+    if (array == NULL || array == LEFT_TO_PYTHON) {
+        return array;
+    }
+    Py_DECREF(array);
+    return count_version(me) < 0 ? NULL : Py_NewRef(args[0]);
+}
+
+static void
+free_elementwise(void *data)
+{
+    PyMem_Free(data);
+}
+
+/* elementwise(function, ufunc, kinds, boolean, numbers, inplace, inherits): has a function call the ufunc. */
+static PyObject *
+elementwise(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *function, *ufunc;
+    const char *kinds;
+    int boolean, numbers, inplace, inherits;
+    if (!PyArg_ParseTuple(args, "OOspppp:elementwise", &function, &ufunc, &kinds, &boolean, &numbers, &inplace,
+                          &inherits)) {
+        return NULL;
+    }
+    Elementwise *of = PyMem_Calloc(1, sizeof(Elementwise));
+    if (of == NULL) {
+        return PyErr_NoMemory();
+    }
+    if (fill_kernel(&of->kernel, ufunc, kinds, boolean) < 0) {
+        PyMem_Free(of);
+        return NULL;
+    }
+    of->numbers = numbers;
+    of->numbers_of_floats = boolean;
+    if (set_handler(function, inplace ? answer_inplace : answer_elementwise, of, free_elementwise, NULL) < 0) {
+        return NULL;
+    }
+    if (inherits) {
+        ((FunctionObject *)function)->inherited = answer_inherited;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"elementwise", elementwise, METH_VARARGS, NULL},
+    {NULL},
+};
+
+int
+add_elementwise(PyObject *module)
+{
+    return PyModule_AddFunctions(module, methods);
+}

@@ -1,0 +1,81 @@
+"""Data for the native core: the calls that it may answer, of each public function.
+
+The core knows no operation. At the first call of a public function it asks `prepare`, which reads the function's form
+and declaration and hands over what they say. Without the core nothing here is used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorlike._native import core
+from tensorlike.dispatch import core as dispatching
+from tensorlike.dispatch import state
+from tensorlike.dispatch.collect import are_alone
+from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC
+
+from . import native_families
+from .declaration import Declaration
+from .generate import allows_number
+from .generate_hot import fast_operands, writes_fast
+from .parameter import Parameter
+from .tensor import Tensor
+from .threads import LARGE
+
+__all__ = ["prepare"]
+
+
+def prepare(function: Any) -> None:
+    """Give a public function its handlers in the core; called once, at its first call."""
+    form: Form = function._form
+    _prepare_dispatch(function, form)
+    d = form.operation
+    if isinstance(d, Declaration) and isinstance(d.hot, str):
+        _prepare_elementwise(function, form, d)
+    elif not form.early:
+        native_families.attach(function, form)
+
+
+def _prepare_dispatch(function: Any, form: Form) -> None:
+    parameters = form.parameters
+    if form.early or not are_alone(parameters):
+        return
+    positional = [p for p in parameters if p.kind != KEYWORD]
+    places = tuple(i for i, p in enumerate(positional) if p.operand)
+    required = max(1, sum(p.kind == POSITIONAL and p.default is dispatching.MISSING for p in positional))
+    most = -1 if any(p.kind == VARIADIC for p in positional) else len(positional)
+    if len(places) > 8:
+        return
+    core.dispatched(
+        function, (form.reports or form).key, places, required, most, form.reflected or None, form.foreign,
+        form.of_plain is not None,
+    )  # fmt: skip
+
+
+def _prepare_elementwise(function: Any, form: Form, d: Declaration) -> None:
+    operands = fast_operands(d, form.parameters)
+    if operands is None or (form.inplace and not writes_fast(d)):
+        return
+    numbers = len(operands) == 2 and d.weak_numbers and allows_number(operands[1])
+    ufunc = getattr(np, d.hot)  # type: ignore[arg-type]
+    core.elementwise(function, ufunc, d.fast_kinds, d.boolean, numbers, form.inplace, not form.inplace)
+
+
+if core is not None:
+    core.provide(
+        tensor=Tensor,
+        parameter=Parameter,
+        tensors=state.TENSORS,
+        state=state.STATE,
+        clear=state.CLEAR,
+        missing=dispatching.MISSING,
+        plans=dispatching._PLANS,
+        prepare=prepare,
+        unanswered=dispatching.unanswered,
+        went_in_circles=dispatching.went_in_circles,
+        activation=state.Activation,
+        large=LARGE,
+    )
