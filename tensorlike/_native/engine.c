@@ -643,7 +643,7 @@ run_node(Run *run, PyObject *node, PyObject *grad)
     if (visited < 0) {
         return -1;
     }
-    PyObject *few[8], *grads = NULL, *edges = NULL;
+    PyObject *few[MOST_FORMULAS], *grads = NULL, *edges = NULL;
     Py_ssize_t count = 0;
     int done = 0, result = -1;
     if (!visited && known != NULL && !run->create_graph) {
@@ -653,7 +653,7 @@ run_node(Run *run, PyObject *node, PyObject *grad)
                 return done < 0 ? -1 : 0;
             }
         }
-        else if (known->program != NULL && is_plain(grad) && program_count(known->program) <= 8) {
+        else if (known->program != NULL && is_plain(grad)) {
             edges = as_node(node)->edges;
             bool fitting = edges != NULL && PyTuple_CheckExact(edges);
             count = fitting ? PyTuple_GET_SIZE(edges) : 0;

@@ -10,9 +10,8 @@
 
 #define LARGEST 4096 /* elements: NumPy's own call takes no longer from here on */
 #define MOST_STEPS 12
-#define MOST_FORMULAS 4
 #define MOST_CONDITIONS 6
-#define SCRATCH 1024 /* bytes on the stack for intermediate results */
+#define SCRATCH 128 /* numbers on the stack for intermediate results */
 
 typedef enum { GRADIENT, SAVED, NUMBER, STEP } Source;
 
@@ -366,20 +365,22 @@ holds(const Condition *condition, PyObject *node)
 typedef struct {
     char *at;
     npy_intp stride;
-    char number[8];
+    union {
+        double wide;
+        float narrow;
+    } number;
 } Operand;
 
 static bool
 set_number(Operand *operand, double number, bool wide)
 {
     if (wide) {
-        memcpy(operand->number, &number, sizeof(double));
+        operand->number.wide = number;
     }
     else {
-        float narrow = (float)number;
-        memcpy(operand->number, &narrow, sizeof(float));
+        operand->number.narrow = (float)number;
     }
-    operand->at = operand->number;
+    operand->at = (char *)&operand->number;
     operand->stride = 0;
     return true;
 }
@@ -456,7 +457,8 @@ run_steps(const Program *program, const Formula *formula, PyObject *node, PyArra
             }
         }
     }
-    char small[SCRATCH], *scratch = small;
+    double small[SCRATCH]; /* aligned for both dtypes */
+    char *scratch = (char *)small;
     size_t needed = (size_t)(count - 1) * (size_t)(size * item);
     if (needed > sizeof(small) && (scratch = PyMem_Malloc(needed)) == NULL) {
         PyErr_NoMemory();
@@ -480,7 +482,7 @@ run_steps(const Program *program, const Formula *formula, PyObject *node, PyArra
             step->loops[wide](at, &length, strides, step->data[wide]);
         }
     }
-    if (scratch != small) {
+    if (scratch != (char *)small) {
         PyMem_Free(scratch);
     }
     return *result == NULL ? -1 : 1;
@@ -524,12 +526,6 @@ run_fill(PyObject *node, const Formula *formula, PyArrayObject *grad, PyObject *
         }
     }
     return 1;
-}
-
-Py_ssize_t
-program_count(const Program *program)
-{
-    return program->formula_count;
 }
 
 int
@@ -607,6 +603,39 @@ add_small(PyObject *a, PyObject *b, PyObject *out)
     return out;
 }
 
+/* run_formulas(node, gradient): the gradients of the edges by the node's program, None where Python has to compute them;
+ * for tests. */
+static PyObject *
+run_formulas(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *node, *grad, *grads[MOST_FORMULAS];
+    if (!PyArg_ParseTuple(args, "O!O!:run_formulas", &NodeStateType, &node, &StorageType, &grad)) {
+        return NULL;
+    }
+    const NodeClass *known = node_class_of(Py_TYPE(node));
+    PyObject *edges = as_node(node)->edges, *data = as_tensor(grad)->data;
+    if (known == NULL || known->program == NULL || edges == NULL || !PyTuple_CheckExact(edges) || data == NULL ||
+        !PyArray_CheckExact(data)) {
+        Py_RETURN_NONE;
+    }
+    Py_ssize_t count = PyTuple_GET_SIZE(edges);
+    int done = run_program(known->program, as_node(node), as_tensor(grad), grads, count);
+    if (done <= 0) {
+        return done < 0 ? NULL : Py_NewRef(Py_None);
+    }
+    PyObject *result = PyTuple_New(count);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *value = grads[i] == NULL ? Py_NewRef(Py_None) : grads[i];
+        if (result == NULL) {
+            Py_DECREF(value);
+        }
+        else {
+            PyTuple_SET_ITEM(result, i, value);
+        }
+    }
+    return result;
+}
+
 /* provide_addition(np.add) */
 static PyObject *
 provide_addition(PyObject *Py_UNUSED(module), PyObject *ufunc)
@@ -627,6 +656,7 @@ provide_addition(PyObject *Py_UNUSED(module), PyObject *ufunc)
 
 static PyMethodDef functions[] = {
     {"register_node", register_node, METH_VARARGS, NULL},
+    {"run_formulas", run_formulas, METH_VARARGS, NULL},
     {"provide_addition", provide_addition, METH_O, NULL},
     {NULL},
 };

@@ -80,8 +80,8 @@ const NodeClass *node_class_of(PyTypeObject *type);
  * of the `count` edges, and returns 1; 0 when Python has to run them; -1 with an exception. */
 int run_program(const Program *program, NodeObject *node, TensorObject *grad, PyObject **grads, Py_ssize_t count);
 
-/* The number of edges of the nodes that a program runs. */
-Py_ssize_t program_count(const Program *program);
+/* The most operands of an operation with a program. */
+#define MOST_FORMULAS 4
 
 /* Return the sum of two arrays of one dtype, written into `out` if that is not NULL: a new reference, NULL without an
  * exception when NumPy has to compute it. */

@@ -365,4 +365,13 @@ def register_node(d: Declaration, node: type[Any]) -> None:
     released = None
     if recorded.many is None:
         released = tuple((f"_saved_{name}", number_kept) for name, number_kept in _released(d, recorded))
+    from .formula_programs import program_of  # Not where nothing is recorded.
+
+    program = program_of(d, recorded)
+    if program is not None:
+        try:
+            core.register_node(node, released, *program)
+            return
+        except ValueError:
+            pass  # A ufunc without a loop for floating-point numbers alone, as of comparisons.
     core.register_node(node, released, None, ())

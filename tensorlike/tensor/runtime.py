@@ -36,6 +36,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from tensorlike._library_name import LIBRARY
+from tensorlike._native import core
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.node import edge_of, reshaped_leaf
@@ -162,6 +163,10 @@ def add_arrays(a: Any, b: Any, out: Any = None) -> Any:
             return again(np.add, a, b, out)
     with device_guard(a):
         return namespace_of(a).add(a, b, out=out)
+
+
+if core is not None:
+    core.provide_addition(np.add)
 
 
 def copied(array: Any, like: Any = None) -> Any:

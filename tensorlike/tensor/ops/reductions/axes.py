@@ -12,6 +12,7 @@ from tensorlike._library_name import LIBRARY
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.dims import dim_tuple, one_dim
 from tensorlike.tensor.dtypes import dtype_of
+from tensorlike.tensor.formula_programs import Symbol
 from tensorlike.tensor.runtime import dtype_name
 
 
@@ -100,12 +101,12 @@ def expanded(grad: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
 def raw_expanded(grad: Any, input_shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
     """Return the raw gradient of a reduced result, repeated along the reduced dimensions, in new memory."""
     shape = input_shape
-    if shape and not keepdim and dim is not None:
+    if dim is not None and not keepdim and shape:
         axes = (dim % len(shape),) if type(dim) is int else dim_tuple(dim, len(shape))
         if axes is not None:
             grad = grad.reshape([1 if d in axes else n for d, n in enumerate(shape)])
     if type(grad) is not np.ndarray:
-        return namespace_of(grad).broadcast_to(grad, shape)
+        return grad.filled(shape) if type(grad) is Symbol else namespace_of(grad).broadcast_to(grad, shape)
     # np.broadcast_to takes 4 us; and a leaf may take over a gradient in its own memory.
     result = np.ndarray(shape, grad.dtype)
     result[...] = grad
