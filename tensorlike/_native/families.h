@@ -1,8 +1,8 @@
 /* What the handlers of views, reductions, products and joins share.
  *
  * Note [Handlers are kinds]
- * A handler knows a kind of operation, not an operation: which ufunc reduces, which dtypes it takes, up to which size it
- * pays, are data that `attach_...` of tensor/native_families.py reads off the declarations.
+ * A handler knows a kind of operation, not an operation: which ufunc reduces, which dtypes it takes, up to which size
+ * it pays, are data that tensor/native_families.py hands over.
  */
 #ifndef TENSORLIKE_FAMILIES_H
 #define TENSORLIKE_FAMILIES_H
@@ -58,7 +58,7 @@ int recording(void);
 
 /* What makes the tensors and nodes of recorded calls of an operation. */
 typedef struct {
-    PyObject *make;     /* returns the recorder, which is built at the first recorded call; NULL where C records nothing */
+    PyObject *make;     /* called at the first recorded call it returns the recorder; NULL where C records nothing */
     PyObject *recorder; /* once it was asked for */
 } Recording;
 
@@ -88,6 +88,26 @@ is_tidy(PyArrayObject *array)
 {
     int wanted = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
     return (PyArray_FLAGS(array) & wanted) == wanted && PyArray_ISNOTSWAPPED(array);
+}
+
+/* Sizes or strides, of which there may be none, and then no memory that `memcpy` could be handed. */
+static inline void
+copy_sizes(npy_intp *to, const npy_intp *from, int count)
+{
+    for (int i = 0; i < count; i++) {
+        to[i] = from[i];
+    }
+}
+
+static inline bool
+same_sizes(const npy_intp *first, const npy_intp *second, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (first[i] != second[i]) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Return a new array of the same dtype in C order. */

@@ -23,7 +23,7 @@ static bool
 same_shape(PyArrayObject *first, PyArrayObject *second)
 {
     return PyArray_NDIM(first) == PyArray_NDIM(second) &&
-           memcmp(PyArray_DIMS(first), PyArray_DIMS(second), sizeof(npy_intp) * PyArray_NDIM(first)) == 0;
+           same_sizes(PyArray_DIMS(first), PyArray_DIMS(second), PyArray_NDIM(first));
 }
 
 /* Whether elements are numbers that NumPy itself defines. */
@@ -176,7 +176,8 @@ handle_choice(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyO
     Result how = UNRECORDED;
     Source first, second;
     if (mask == NULL || like == NULL || PyArray_TYPE(mask) != NPY_BOOL || !is_tidy(mask) || !is_number_type(like) ||
-        PyArray_SIZE(mask) == 0 || PyArray_SIZE(mask) > LARGEST / PyArray_ITEMSIZE(like) || !read_source(&first, args[1], mask, NULL, recording, &how) ||
+        PyArray_SIZE(mask) == 0 || PyArray_SIZE(mask) > LARGEST / PyArray_ITEMSIZE(like) ||
+        !read_source(&first, args[1], mask, NULL, recording, &how) ||
         !read_source(&second, args[2], mask, like, recording, &how) || how == LEFT) {
         return LEFT_TO_PYTHON;
     }
@@ -205,8 +206,8 @@ handle_choice(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyO
 
 /* ---- attaching */
 
-/* attach_join(function, names, is_new, recording): gives a function the handler that joins a sequence of tensors along a
- * dimension, or a new one; `names` are those of the two parameters. */
+/* attach_join(function, names, is_new, recording): gives a function the handler that joins a sequence of tensors along
+ * a dimension, or a new one; `names` are those of the two parameters. */
 static PyObject *
 attach_join(PyObject *Py_UNUSED(module), PyObject *args)
 {

@@ -122,7 +122,7 @@ handle_product(FunctionObject *self, PyObject *const *args, Py_ssize_t count, Py
     }
     npy_intp shape[NPY_MAXDIMS], item = PyDataType_ELSIZE(dtype);
     int ndim = PyArray_NDIM(first) - 1;
-    memcpy(shape, PyArray_DIMS(first), sizeof(npy_intp) * ndim);
+    copy_sizes(shape, PyArray_DIMS(first), ndim);
     if (PyArray_NDIM(second) == 2) {
         shape[ndim++] = right.columns;
     }
@@ -166,8 +166,8 @@ add_product(ProductData *data, PyObject *dtype)
 }
 
 /* attach_product(function, names, product, sum, dtypes, ranks, transposed, largest, recording): gives a function the
- * handler of products by the ufunc `product`, to which `sum`, or None, adds a third operand. `ranks` are pairs of the numbers of
- * dimensions of the operands, where 3 stands for more as well; `transposed` says that the second one is. */
+ * handler of products by the ufunc `product`, to which `sum`, or None, adds a third operand. `ranks` are pairs of the
+ * numbers of dimensions of the operands, where 3 stands for more as well; `transposed` says that the second one is. */
 static PyObject *
 attach_product(PyObject *Py_UNUSED(module), PyObject *args)
 {
@@ -182,7 +182,8 @@ attach_product(PyObject *Py_UNUSED(module), PyObject *args)
         return NULL;
     }
     if (!((PyUFuncObject *)product)->core_enabled || PyTuple_GET_SIZE(names) != (sum == Py_None ? 2 : 3)) {
-        PyErr_SetString(PyExc_ValueError, "attach_product(): expected a generalized ufunc, and a name for each operand");
+        PyErr_SetString(PyExc_ValueError,
+                        "attach_product(): expected a generalized ufunc, and a name for each operand");
         return NULL;
     }
     ProductData *data = PyMem_Calloc(1, sizeof(ProductData));
@@ -200,7 +201,8 @@ attach_product(PyObject *Py_UNUSED(module), PyObject *args)
         int first, second;
         filled = PyArg_ParseTuple(PyTuple_GET_ITEM(ranks, i), "ii", &first, &second);
         if (filled && (first < 1 || first > 3 || second < 1 || second > 2)) {
-            PyErr_SetString(PyExc_ValueError, "attach_product(): operands are vectors (1), matrices (2) or batches (3)");
+            PyErr_SetString(PyExc_ValueError,
+                            "attach_product(): operands are vectors (1), matrices (2) or batches (3)");
             filled = false;
         }
         if (filled) {
@@ -331,8 +333,9 @@ handle_softmax(FunctionObject *self, PyObject *const *args, Py_ssize_t count, Py
     return finish(&data->recording, how, result, places, 2);
 }
 
-/* attach_softmax(function, names, power, divide, rows, largest, recording): gives a function the handler of softmax along the last
- * dimension. `rows` are pairs of a vector of ones and the size of numbers whose powers are safe, one for each dtype. */
+/* attach_softmax(function, names, power, divide, rows, largest, recording): gives a function the handler of softmax
+ * along the last dimension. `rows` are pairs of a vector of ones and the size of numbers whose powers are safe, one for
+ * each dtype. */
 static PyObject *
 attach_softmax(PyObject *Py_UNUSED(module), PyObject *args)
 {

@@ -156,7 +156,8 @@ add_accumulation(ReductionData *data, PyObject *from, PyObject *to, PyObject *id
         return -1;
     }
     int in = ((PyArray_Descr *)from)->type_num, out = ((PyArray_Descr *)to)->type_num;
-    if (in >= NPY_NTYPES_LEGACY || out >= NPY_NTYPES_LEGACY || (data->divides && out != NPY_FLOAT && out != NPY_DOUBLE) ||
+    if (in >= NPY_NTYPES_LEGACY || out >= NPY_NTYPES_LEGACY ||
+        (data->divides && out != NPY_FLOAT && out != NPY_DOUBLE) ||
         PyDataType_ELSIZE((PyArray_Descr *)to) > (npy_intp)sizeof(npy_cdouble)) {
         PyErr_Format(PyExc_ValueError, "attach_reduction(): %R cannot be reduced to %R", from, to);
         return -1;
@@ -168,7 +169,8 @@ add_accumulation(ReductionData *data, PyObject *from, PyObject *to, PyObject *id
     }
     if (identity != Py_None) {
         Py_INCREF(to);
-        PyObject *start = PyArray_FromAny(identity, (PyArray_Descr *)to, 0, 0, NPY_ARRAY_CARRAY | NPY_ARRAY_FORCECAST, NULL);
+        int flags = NPY_ARRAY_CARRAY | NPY_ARRAY_FORCECAST;
+        PyObject *start = PyArray_FromAny(identity, (PyArray_Descr *)to, 0, 0, flags, NULL);
         if (start == NULL) {
             return -1;
         }

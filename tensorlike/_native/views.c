@@ -22,8 +22,8 @@ static void
 start_as(Geometry *view, PyArrayObject *array)
 {
     view->ndim = PyArray_NDIM(array);
-    memcpy(view->shape, PyArray_DIMS(array), sizeof(npy_intp) * view->ndim);
-    memcpy(view->strides, PyArray_STRIDES(array), sizeof(npy_intp) * view->ndim);
+    copy_sizes(view->shape, PyArray_DIMS(array), view->ndim);
+    copy_sizes(view->strides, PyArray_STRIDES(array), view->ndim);
 }
 
 static bool
@@ -136,8 +136,9 @@ view_index(Geometry *view, PyArrayObject *array, PyObject *const *args, Py_ssize
 static int
 read_ints(npy_intp *numbers, bool spread, PyObject *const *args, Py_ssize_t count)
 {
-    if (count == 1 && (PyTuple_CheckExact(args[0]) || PyList_CheckExact(args[0]) || Py_TYPE(args[0]) == families.size)) {
-        PyObject *sequence = args[0];
+    PyObject *sequence = count == 1 ? args[0] : NULL;
+    if (sequence != NULL &&
+        (PyTuple_CheckExact(sequence) || PyList_CheckExact(sequence) || Py_TYPE(sequence) == families.size)) {
         count = PySequence_Fast_GET_SIZE(sequence);
         args = PySequence_Fast_ITEMS(sequence);
     }
@@ -187,7 +188,7 @@ fit_shape(Geometry *view, PyArrayObject *array, const npy_intp *sizes, int ndim)
         view->strides[i] = stride;
         stride *= view->shape[i];
     }
-    if (ndim == PyArray_NDIM(array) && memcmp(view->shape, PyArray_DIMS(array), sizeof(npy_intp) * ndim) == 0) {
+    if (ndim == PyArray_NDIM(array) && same_sizes(view->shape, PyArray_DIMS(array), ndim)) {
         start_as(view, array);
         return true;
     }

@@ -1,7 +1,7 @@
 """The functions that the native core answers by families: views, reductions, products, and what joins tensors.
 
-A family is a kind of handler in C and the data that it needs; the C knows no operation. `attach` gives a function of the
-core the handler of its operation's family.
+A family is a kind of handler in C and the data that it needs; the C knows no operation. `attach` gives a function of
+the core the handler of its operation's family.
 """
 
 from __future__ import annotations
@@ -158,8 +158,10 @@ def _same(given: str) -> dict[str, str]:
     return {char: char for char in given}
 
 
-_INTEGERS = "?bBhil"
-_ORDERED = "?bBhilefd"
+#: NumPy's letters for the dtypes of tensors, which on some systems are others.
+_INT64: Final = np.dtype(np.int64).char
+_INTEGERS: Final = "?bBh" + np.dtype(np.int32).char + _INT64
+_ORDERED: Final = _INTEGERS + "efd"
 
 
 @functools.cache
@@ -173,29 +175,30 @@ def _families() -> Mapping[Any, Family]:
     from .ops.reductions import minmax, softmax, sums
     from .ops.shape import expanding, joining, reshaping
 
+    declared = basic.declared
     found: dict[Callable[..., Any], Family] = {
         getitem._getitem: View("index", (basic.select_view, basic.slice_view, basic.unsqueeze_view, basic.alias)),
         reshaping.reshape: View("shape"),
-        reshaping.view: View("shape", (reshaping._view.operation,)),
-        reshaping.flatten: View("merge", (reshaping.reshape.operation,)),
+        reshaping.view: View("shape", (declared(reshaping._view),)),
+        reshaping.flatten: View("merge", (declared(reshaping.reshape),)),
         reshaping.permute: View("permute"),
         reshaping.transpose: View("exchange"),
-        reshaping.swapaxes: View("exchange", (reshaping.transpose.operation,)),
-        reshaping.swapdims: View("exchange", (reshaping.transpose.operation,)),
+        reshaping.swapaxes: View("exchange", (declared(reshaping.transpose),)),
+        reshaping.swapdims: View("exchange", (declared(reshaping.transpose),)),
         reshaping.t: View("matrix"),
         reshaping.squeeze: View("squeeze"),
         reshaping.unsqueeze: View("unsqueeze"),
         expanding.expand: View("expand"),
-        expanding.broadcast_to: View("expand", (expanding.expand.operation,)),
-        sums.sum: Reduction(np.add, _to("l", _INTEGERS) | _same("fdFD"), largest_along=_LARGEST_ALONG),
+        expanding.broadcast_to: View("expand", (declared(expanding.expand),)),
+        sums.sum: Reduction(np.add, _to(_INT64, _INTEGERS) | _same("fdFD"), largest_along=_LARGEST_ALONG),
         sums.mean: Reduction(np.add, _same("fd"), divides=True),
-        sums.prod: Reduction(np.multiply, _to("l", _INTEGERS) | _same("fdFD")),
+        sums.prod: Reduction(np.multiply, _to(_INT64, _INTEGERS) | _same("fdFD")),
         sums.all: Reduction(np.logical_and, _same("?")),
         sums.any: Reduction(np.logical_or, _same("?")),
         minmax.amax: Reduction(np.maximum, _same(_ORDERED)),
         minmax.amin: Reduction(np.minimum, _same(_ORDERED)),
-        minmax.max: Reduction(np.maximum, _same(_ORDERED), parameters=1, records=minmax._max_all.operation),
-        minmax.min: Reduction(np.minimum, _same(_ORDERED), parameters=1, records=minmax._min_all.operation),
+        minmax.max: Reduction(np.maximum, _same(_ORDERED), parameters=1, records=declared(minmax._max_all)),
+        minmax.min: Reduction(np.minimum, _same(_ORDERED), parameters=1, records=declared(minmax._min_all)),
         matmul.matmul: Product(((1, 1), (1, 2), (2, 1), (2, 2), (3, 2))),
         matmul.mm: Product(((2, 2),)),
         matmul.mv: Product(((2, 1),)),
@@ -206,16 +209,16 @@ def _families() -> Mapping[Any, Family]:
         TensorType.detach: Copy("detached"),
         joining.cat: Join(is_new=False),
         joining.stack: Join(is_new=True),
-        conditional.where: Choice(conditional._where.operation),
-        softmax.softmax: Softmax(softmax.softmax.operation),
-        activation.softmax: Softmax(softmax.softmax.operation),
+        conditional.where: Choice(declared(conditional._where)),
+        softmax.softmax: Softmax(declared(softmax.softmax)),
+        activation.softmax: Softmax(declared(softmax.softmax)),
     }
     core.provide_families(size=Size, under_no_grad=UNDER_NO_GRAD)
-    return {function.operation: family for function, family in found.items()}  # type: ignore[attr-defined]
+    return {declared(function): family for function, family in found.items()}
 
 
 def attach(function: Any, form: Form) -> bool:
-    """Give `function`, a function of the core for calls of `form`, the handler of its family; return whether it has one.
+    """Give `function`, a function of the core, the handler of the family of `form`; return whether there is one.
 
     In-place forms have none.
     """

@@ -122,6 +122,12 @@ def some_array(r: random.Random, dtype: Any, shape: tuple[int, ...], tidy: float
     return array
 
 
+STATES = ("plain",) * 6 + (
+    "view", "view of view", "version", "leaf", "view of leaf", "detached", "history", "no_grad view", "later leaf",
+    "parameter", "inference", "view of result", "subclass", "no_grad view of leaf",
+)  # fmt: skip
+
+
 def some_tensor(r: random.Random, shape: tuple[int, ...] | None = None, dtype: Any = None, tidy: float = 0.5) -> Any:
     """Return a tensor of any state: a view, a leaf, of a changed version, ..."""
     if shape is None:
@@ -129,8 +135,7 @@ def some_tensor(r: random.Random, shape: tuple[int, ...] | None = None, dtype: A
     array = some_array(r, r.choice(DTYPES) if dtype is None else dtype, shape, tidy)
     tensor = wrap(array)
     differentiable = array.dtype.kind in "fc"
-    state = r.choice(("plain",) * 6 + ("view", "view of view", "version", "leaf", "view of leaf", "detached", "history",
-        "no_grad view", "later leaf", "parameter", "inference", "view of result", "subclass", "no_grad view of leaf"))  # fmt: skip
+    state = r.choice(STATES)
     if state == "view":
         tensor = tl.Tensor.__getitem__(tensor, ...)
     elif state == "view of view":
@@ -288,7 +293,9 @@ def copy_call(r: random.Random, function: Any) -> Call:
 
 
 def reduction_call(r: random.Random, function: Any) -> Call:
-    shape = some_shape(r) if r.random() < 0.8 else tuple(r.choice((1, 7, 8, 9, 16, 33, 130)) for _ in range(r.randint(1, 2)))
+    shape = some_shape(r)
+    if r.random() < 0.2:
+        shape = tuple(r.choice((1, 7, 8, 9, 16, 33, 130)) for _ in range(r.randint(1, 2)))
     usual = "?" if python_of(function).__qualname__ in ("all", "any") else r.choice("fd")
     tensor = some_tensor(r, shape, dtype=usual if r.random() < 0.5 else None, tidy=0.8)
     args: list[Any] = [tensor]
@@ -397,10 +404,16 @@ def _history(tensor: Any, known: list[Any]) -> Any:
     if tensor._tl_edge is None:
         return None
     node, number = tensor._tl_edge
-    slots = [name for cls in type(node).__mro__ for name in cls.__dict__.get("__slots__", ()) if name.startswith("_saved")]
+    slots = [name for cls in type(node).__mro__ for name in cls.__dict__.get("__slots__", ())]
     edges = [None if e is None else (type(e[0]).__name__, e[1], _which(e, known)) for e in node._tl_edges]
-    saved = {name: _saved(getattr(node, name), known) for name in sorted(slots)}
+    saved = {name: _saved(getattr(node, name), known) for name in sorted(slots) if name.startswith("_saved")}
     return type(node).__name__, number, node._tl_shape, str(node._tl_dtype), edges, saved
+
+
+META = (
+    "requires_grad", "view_version", "view_refuses", "grad_value", "grad_dtype", "hooks", "retains_grad",
+    "post_accumulate_hooks", "inference",
+)  # fmt: skip
 
 
 def state_of(tensor: Any, given: list[Any]) -> dict[str, Any]:
@@ -415,12 +428,11 @@ def state_of(tensor: Any, given: list[Any]) -> dict[str, Any]:
         "dtype": array.dtype.str, "descr": array.dtype.isnative and array.dtype.kind != "V" and id(array.dtype),
         "tracked": tensor._tl_tracked, "history": _history(tensor, known), "counter": _which(tensor._tl_counter, known),
         "version": None if tensor._tl_counter is None else list.__getitem__(tensor._tl_counter, 0),
-        "counter type": type(tensor._tl_counter), "requires_grad": tensor.requires_grad, "base": _which(tensor._base, known),
-        "meta": meta is None, "dict": dict(tensor.__dict__),
+        "counter type": type(tensor._tl_counter), "requires_grad": tensor.requires_grad,
+        "base": _which(tensor._base, known), "meta": meta is None, "dict": dict(tensor.__dict__),
     }  # fmt: skip
     if meta is not None:
-        for name in ("requires_grad", "view_version", "view_refuses", "grad_value", "grad_dtype", "hooks", "retains_grad",
-                     "post_accumulate_hooks", "inference"):  # fmt: skip
+        for name in META:
             found["meta." + name] = getattr(meta, name)
     return found
 
