@@ -386,15 +386,34 @@ arrive(Run *run, PyObject *node, PyObject *number, PyObject *grad, PyObject *fro
     return result;
 }
 
-/* Send the gradients of a node along its edges. */
+/* Send a gradient, NULL or None where there is none, along an edge. */
 static int
-distribute(Run *run, PyObject *node, PyObject *edges, PyObject *const *grads, Py_ssize_t count)
+send(Run *run, PyObject *following, PyObject *number, PyObject *grad, PyObject *from)
 {
-    if (!PyTuple_Check(edges)) {
-        PyErr_Format(PyExc_TypeError, "the edges of a node must be a tuple, not %.200s", Py_TYPE(edges)->tp_name);
+    if (run->alive != NULL) {
+        int alive = PySet_Contains(run->alive, following);
+        if (alive <= 0) {
+            return alive;
+        }
+    }
+    bool missing = grad == NULL || grad == Py_None;
+    return missing ? arrive_without(run, following) : arrive(run, following, number, grad, from);
+}
+
+/* Send the gradients of a node along its edges, which are in a tuple. */
+static int
+distribute_by_tuple(Run *run, PyObject *node, PyObject *const *grads, Py_ssize_t count)
+{
+    PyObject *edges = get_edges(as_node(node));
+    if (edges == NULL) {
         return -1;
     }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(edges) && i < count; i++) {
+    int result = 0;
+    if (!PyTuple_Check(edges)) {
+        PyErr_Format(PyExc_TypeError, "the edges of a node must be a tuple, not %.200s", Py_TYPE(edges)->tp_name);
+        result = -1;
+    }
+    for (Py_ssize_t i = 0; result == 0 && i < PyTuple_GET_SIZE(edges) && i < count; i++) {
         PyObject *edge = PyTuple_GET_ITEM(edges, i);
         if (edge == Py_None) {
             continue;
@@ -402,25 +421,39 @@ distribute(Run *run, PyObject *node, PyObject *edges, PyObject *const *grads, Py
         if (!PyTuple_Check(edge) || PyTuple_GET_SIZE(edge) < 2 ||
             !PyObject_TypeCheck(PyTuple_GET_ITEM(edge, 0), &NodeStateType)) {
             PyErr_Format(PyExc_TypeError, "an edge must be a tuple of a node and a number, not %R", edge);
-            return -1;
+            result = -1;
         }
-        PyObject *following = PyTuple_GET_ITEM(edge, 0), *grad = grads[i];
-        if (run->alive != NULL) {
-            int alive = PySet_Contains(run->alive, following);
-            if (alive < 0) {
-                return -1;
-            }
-            if (!alive) {
-                continue;
-            }
-        }
-        bool missing = grad == NULL || grad == Py_None;
-        if ((missing ? arrive_without(run, following)
-                     : arrive(run, following, PyTuple_GET_ITEM(edge, 1), grad, node)) < 0) {
-            return -1;
+        else {
+            result = send(run, PyTuple_GET_ITEM(edge, 0), PyTuple_GET_ITEM(edge, 1), grads[i], node);
         }
     }
-    return 0;
+    Py_DECREF(edges);
+    return result;
+}
+
+static int
+distribute(Run *run, PyObject *node, PyObject *const *grads, Py_ssize_t count)
+{
+    int few = as_node(node)->few;
+    if (few == 0) {
+        return distribute_by_tuple(run, node, grads, count);
+    }
+    /* What runs meanwhile may read the edges, or replace them. */
+    PyObject *following[FEW_EDGES];
+    int numbers[FEW_EDGES], result = 0;
+    for (int i = 0; i < few; i++) {
+        following[i] = Py_XNewRef(as_node(node)->following[i]);
+        numbers[i] = as_node(node)->numbers[i];
+    }
+    for (int i = 0; i < few; i++) {
+        if (following[i] != NULL && result == 0 && i < count) {
+            PyObject *number = PyLong_FromLong(numbers[i]);
+            result = number == NULL ? -1 : send(run, following[i], number, grads[i], node);
+            Py_XDECREF(number);
+        }
+        Py_XDECREF(following[i]);
+    }
+    return result;
 }
 
 /* ---- running nodes */
@@ -643,7 +676,7 @@ run_node(Run *run, PyObject *node, PyObject *grad)
     if (visited < 0) {
         return -1;
     }
-    PyObject *few[MOST_FORMULAS], *grads = NULL, *edges = NULL;
+    PyObject *few[MOST_FORMULAS], *grads = NULL;
     Py_ssize_t count = 0;
     int done = 0, result = -1;
     if (!visited && known != NULL && !run->create_graph) {
@@ -654,11 +687,8 @@ run_node(Run *run, PyObject *node, PyObject *grad)
             }
         }
         else if (known->program != NULL && is_plain(grad)) {
-            edges = as_node(node)->edges;
-            bool fitting = edges != NULL && PyTuple_CheckExact(edges);
-            count = fitting ? PyTuple_GET_SIZE(edges) : 0;
-            done = fitting ? run_program(known->program, as_node(node), as_tensor(grad), few, count) : 0;
-            edges = NULL;
+            count = edge_count(as_node(node));
+            done = count < 0 ? 0 : run_program(known->program, as_node(node), as_tensor(grad), few, count);
             if (done < 0) {
                 return -1;
             }
@@ -673,13 +703,8 @@ run_node(Run *run, PyObject *node, PyObject *grad)
     if (!run->keep_graph && release(node, known) < 0) {
         goto end;
     }
-    edges = Py_XNewRef(as_node(node)->edges);
-    if (edges == NULL) {
-        PyErr_SetString(PyExc_AttributeError, "_tl_edges");
-        goto end;
-    }
     if (done) {
-        result = distribute(run, node, edges, few, count);
+        result = distribute(run, node, few, count);
     }
     else {
         /* A list could change while its gradients arrive. */
@@ -689,13 +714,12 @@ run_node(Run *run, PyObject *node, PyObject *grad)
                 goto end;
             }
         }
-        result = distribute(run, node, edges, &PyTuple_GET_ITEM(grads, 0), PyTuple_GET_SIZE(grads));
+        result = distribute(run, node, &PyTuple_GET_ITEM(grads, 0), PyTuple_GET_SIZE(grads));
     }
 end:
     for (Py_ssize_t i = 0; done && i < count; i++) {
         Py_XDECREF(few[i]);
     }
-    Py_XDECREF(edges);
     Py_XDECREF(grads);
     return result;
 }

@@ -22,29 +22,37 @@ static THREAD_LOCAL struct {
     bool active;
 } waiting;
 
-/* Drop a reference, now or, inside another deallocation of a node, in its loop. */
-static void
-drop_later(PyObject *value)
+/* Put a reference on the list of the thread. */
+static bool
+put_off(PyObject *value)
 {
-    if (value == NULL) {
-        return;
-    }
-    if (waiting.active && waiting.count == waiting.room) {
+    if (waiting.count == waiting.room) {
         Py_ssize_t room = waiting.room ? 2 * waiting.room : 16;
         PyObject **values = PyMem_RawRealloc(waiting.values, (size_t)room * sizeof(PyObject *));
         if (values == NULL) {
-            Py_DECREF(value); /* There is no memory: try with the stack. */
-            return;
+            return false;
         }
         waiting.values = values;
         waiting.room = room;
     }
-    if (waiting.active) {
-        waiting.values[waiting.count++] = value;
+    waiting.values[waiting.count++] = value;
+    return true;
+}
+
+/* Drop references, now or, inside another deallocation of a node, in its loop. */
+static void
+drop_later(PyObject *const *values, int count)
+{
+    bool outermost = !waiting.active;
+    waiting.active = true;
+    for (int i = 0; i < count; i++) {
+        if (values[i] != NULL && !put_off(values[i])) {
+            Py_DECREF(values[i]); /* There is no memory: try with the stack. */
+        }
+    }
+    if (!outermost) {
         return;
     }
-    waiting.active = true;
-    Py_DECREF(value);
     while (waiting.count > 0) {
         Py_DECREF(waiting.values[--waiting.count]);
     }
@@ -54,6 +62,110 @@ drop_later(PyObject *value)
     waiting.active = false;
 }
 
+/* ---- edges: see Note [Edges without tuples] in record.h */
+
+/* Take all that a node refers to by its edges out of it. */
+static void
+take_edges(NodeObject *node, PyObject *taken[1 + FEW_EDGES])
+{
+    taken[0] = node->edges;
+    node->edges = NULL;
+    for (int i = 0; i < FEW_EDGES; i++) {
+        taken[1 + i] = node->following[i];
+        node->following[i] = NULL;
+    }
+    node->few = 0;
+}
+
+void
+set_edges(NodeObject *node, PyObject *edges)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(edges);
+    bool few = count > 0 && count <= FEW_EDGES;
+    for (Py_ssize_t i = 0; few && i < count; i++) {
+        PyObject *edge = PyTuple_GET_ITEM(edges, i);
+        if (edge == Py_None) {
+            continue;
+        }
+        few = PyTuple_CheckExact(edge) && PyTuple_GET_SIZE(edge) == 2 &&
+              PyObject_TypeCheck(PyTuple_GET_ITEM(edge, 0), &NodeStateType) &&
+              PyLong_CheckExact(PyTuple_GET_ITEM(edge, 1));
+        long number = few ? PyLong_AsLong(PyTuple_GET_ITEM(edge, 1)) : -1;
+        if (number < 0 || number > 1 << 30) {
+            PyErr_Clear();
+            few = false;
+            continue;
+        }
+        node->numbers[i] = (int)number;
+    }
+    if (!few) {
+        node->edges = edges;
+        return;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *edge = PyTuple_GET_ITEM(edges, i);
+        node->following[i] = edge == Py_None ? NULL : Py_NewRef(PyTuple_GET_ITEM(edge, 0));
+    }
+    node->few = (int)count;
+    Py_DECREF(edges);
+}
+
+PyObject *
+get_edges(NodeObject *node)
+{
+    if (node->few > 0) {
+        PyObject *edges = PyTuple_New(node->few);
+        for (int i = 0; edges != NULL && i < node->few; i++) {
+            PyObject *edge = node->following[i] == NULL ? Py_NewRef(Py_None)
+                                                        : Py_BuildValue("(Oi)", node->following[i], node->numbers[i]);
+            if (edge == NULL) {
+                Py_CLEAR(edges);
+                break;
+            }
+            PyTuple_SET_ITEM(edges, i, edge);
+        }
+        if (edges == NULL) {
+            return NULL;
+        }
+        if (node->few > 0) { /* The collector may have run, and what it calls may have read them. */
+            PyObject *taken[1 + FEW_EDGES];
+            take_edges(node, taken);
+            node->edges = edges;
+            drop_later(taken, 1 + FEW_EDGES);
+        }
+        else {
+            Py_DECREF(edges);
+        }
+    }
+    if (node->edges == NULL) {
+        PyErr_Format(PyExc_AttributeError, "'%.200s' object has no attribute '_tl_edges'", Py_TYPE(node)->tp_name);
+        return NULL;
+    }
+    return Py_NewRef(node->edges);
+}
+
+static PyObject *
+node_get_edges(NodeObject *self, void *Py_UNUSED(closure))
+{
+    return get_edges(self);
+}
+
+static int
+node_set_edges(NodeObject *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    PyObject *taken[1 + FEW_EDGES];
+    if (value == NULL && self->edges == NULL && self->few == 0) {
+        PyErr_SetString(PyExc_AttributeError, "_tl_edges");
+        return -1;
+    }
+    take_edges(self, taken);
+    self->edges = Py_XNewRef(value);
+    drop_later(taken, 1 + FEW_EDGES);
+    return 0;
+}
+
+/* ---- the type */
+
 static int
 node_traverse(NodeObject *self, visitproc visit, void *arg)
 {
@@ -61,18 +173,21 @@ node_traverse(NodeObject *self, visitproc visit, void *arg)
     Py_VISIT(self->shape);
     Py_VISIT(self->dtype);
     Py_VISIT(self->dict);
+    for (int i = 0; i < FEW_EDGES; i++) {
+        Py_VISIT(self->following[i]);
+    }
     return 0;
 }
 
 static int
 node_clear(NodeObject *self)
 {
-    PyObject *edges = self->edges;
-    self->edges = NULL;
+    PyObject *taken[1 + FEW_EDGES];
+    take_edges(self, taken);
     Py_CLEAR(self->shape);
     Py_CLEAR(self->dtype);
     Py_CLEAR(self->dict);
-    drop_later(edges);
+    drop_later(taken, 1 + FEW_EDGES);
     return 0;
 }
 
@@ -83,28 +198,17 @@ node_dealloc(NodeObject *self)
     if (self->weak_references != NULL) {
         PyObject_ClearWeakRefs((PyObject *)self);
     }
-    PyObject *edges = self->edges, *dict = self->dict;
-    self->edges = self->dict = NULL;
+    PyObject *taken[2 + FEW_EDGES];
+    take_edges(self, taken);
+    taken[1 + FEW_EDGES] = self->dict;
+    self->dict = NULL;
     Py_CLEAR(self->shape);
     Py_CLEAR(self->dtype);
     Py_TYPE(self)->tp_free((PyObject *)self);
-    if (dict != NULL && edges != NULL && !waiting.active) {
-        /* One loop for both. */
-        PyObject *both = PyTuple_Pack(2, edges, dict);
-        if (both != NULL) {
-            Py_DECREF(edges);
-            Py_DECREF(dict);
-            drop_later(both);
-            return;
-        }
-        PyErr_Clear();
-    }
-    drop_later(dict);
-    drop_later(edges);
+    drop_later(taken, 2 + FEW_EDGES);
 }
 
 static PyMemberDef node_members[] = {
-    {"_tl_edges", T_OBJECT_EX, offsetof(NodeObject, edges), 0, NULL},
     {"_tl_shape", T_OBJECT_EX, offsetof(NodeObject, shape), 0, NULL},
     {"_tl_dtype", T_OBJECT_EX, offsetof(NodeObject, dtype), 0, NULL},
     {"_tl_sequence_number", T_LONGLONG, offsetof(NodeObject, sequence_number), 0, NULL},
@@ -113,6 +217,7 @@ static PyMemberDef node_members[] = {
 
 static PyGetSetDef node_getset[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {"_tl_edges", (getter)node_get_edges, (setter)node_set_edges, NULL, NULL},
     {NULL},
 };
 
@@ -232,8 +337,10 @@ add_node(PyObject *module)
     if (PyModule_AddType(module, &NodeStateType) < 0) {
         return -1;
     }
-    /* The names of the members, as a class written in Python has them: those that copy a node read them. */
-    PyObject *slots = Py_BuildValue("(ssss)", "_tl_dtype", "_tl_edges", "_tl_sequence_number", "_tl_shape");
+    /* The names of the members, as a class written in Python has them: those that copy a node read them. `copy.copy` wants
+     * one for each word of the struct, and goes on where a name is unset. */
+    PyObject *slots = Py_BuildValue("(ssssssss)", "_tl_dtype", "_tl_edges", "_tl_sequence_number", "_tl_shape", "_tl_few",
+                                    "_tl_numbers", "_tl_following_0", "_tl_following_1");
     if (slots == NULL || PyDict_SetItemString(NodeStateType.tp_dict, "__slots__", slots) < 0) {
         Py_XDECREF(slots);
         return -1;

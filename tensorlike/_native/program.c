@@ -54,15 +54,15 @@ struct Program {
 /* ---- classes of nodes */
 
 static struct {
-    NodeClass *values; /* open addressing by the type; a power of two */
+    NodeClass **values; /* open addressing by the type; a power of two. What is in it stays where it is. */
     size_t room, count;
 } classes;
 
 static size_t
-place_of(const NodeClass *values, size_t room, PyTypeObject *type)
+place_of(NodeClass *const *values, size_t room, PyTypeObject *type)
 {
     size_t place = ((uintptr_t)type >> 4) * 2654435761u & (room - 1);
-    while (values[place].type != NULL && values[place].type != type) {
+    while (values[place] != NULL && values[place]->type != type) {
         place = (place + 1) & (room - 1);
     }
     return place;
@@ -71,11 +71,7 @@ place_of(const NodeClass *values, size_t room, PyTypeObject *type)
 const NodeClass *
 node_class_of(PyTypeObject *type)
 {
-    if (classes.room == 0) {
-        return NULL;
-    }
-    const NodeClass *found = &classes.values[place_of(classes.values, classes.room, type)];
-    return found->type == NULL ? NULL : found;
+    return classes.room == 0 ? NULL : classes.values[place_of(classes.values, classes.room, type)];
 }
 
 static void
@@ -93,36 +89,41 @@ free_program(Program *program)
     PyMem_Free(program);
 }
 
-/* Add a class, whose parts are taken over; it stays as long as the process. */
+/* Add a class, whose parts are taken over unless it fails. It stays as long as the process: a run that is in the middle
+ * of a node may read it. */
 static int
 add_class(NodeClass added)
 {
     if (2 * (classes.count + 1) > classes.room) {
         size_t room = classes.room ? 2 * classes.room : 64;
-        NodeClass *values = PyMem_Calloc(room, sizeof(NodeClass));
+        NodeClass **values = PyMem_Calloc(room, sizeof(NodeClass *));
         if (values == NULL) {
             PyErr_NoMemory();
             return -1;
         }
         for (size_t i = 0; i < classes.room; i++) {
-            if (classes.values[i].type != NULL) {
-                values[place_of(values, room, classes.values[i].type)] = classes.values[i];
+            if (classes.values[i] != NULL) {
+                values[place_of(values, room, classes.values[i]->type)] = classes.values[i];
             }
         }
         PyMem_Free(classes.values);
         classes.values = values;
         classes.room = room;
     }
-    NodeClass *place = &classes.values[place_of(classes.values, classes.room, added.type)];
-    if (place->type == NULL) {
-        Py_INCREF(added.type);
-        classes.count++;
+    NodeClass **place = &classes.values[place_of(classes.values, classes.room, added.type)];
+    if (*place != NULL) {
+        PyErr_Format(PyExc_ValueError, "register_node(): %.200s is registered already", added.type->tp_name);
+        return -1;
     }
-    else {
-        PyMem_Free(place->released);
-        free_program(place->program);
+    NodeClass *kept = PyMem_Malloc(sizeof(NodeClass));
+    if (kept == NULL) {
+        PyErr_NoMemory();
+        return -1;
     }
-    *place = added;
+    *kept = added;
+    Py_INCREF(added.type);
+    *place = kept;
+    classes.count++;
     return 0;
 }
 
@@ -548,7 +549,7 @@ run_program(const Program *program, NodeObject *node, TensorObject *grad, PyObje
         const Formula *formula = &program->formulas[i];
         PyObject *result = NULL;
         grads[i] = NULL;
-        if (formula->way == NOTHING || PyTuple_GET_ITEM(node->edges, i) == Py_None) {
+        if (formula->way == NOTHING || !has_edge(node, i)) {
             continue;
         }
         if (formula->way == PASS) {
@@ -613,12 +614,11 @@ run_formulas(PyObject *Py_UNUSED(module), PyObject *args)
         return NULL;
     }
     const NodeClass *known = node_class_of(Py_TYPE(node));
-    PyObject *edges = as_node(node)->edges, *data = as_tensor(grad)->data;
-    if (known == NULL || known->program == NULL || edges == NULL || !PyTuple_CheckExact(edges) || data == NULL ||
-        !PyArray_CheckExact(data)) {
+    PyObject *data = as_tensor(grad)->data;
+    Py_ssize_t count = edge_count(as_node(node));
+    if (known == NULL || known->program == NULL || count < 0 || data == NULL || !PyArray_CheckExact(data)) {
         Py_RETURN_NONE;
     }
-    Py_ssize_t count = PyTuple_GET_SIZE(edges);
     int done = run_program(known->program, as_node(node), as_tensor(grad), grads, count);
     if (done <= 0) {
         return done < 0 ? NULL : Py_NewRef(Py_None);

@@ -192,7 +192,7 @@ new_node(const Recorder *self, PyObject *edges, unsigned with_edges, PyArrayObje
         Py_DECREF(edges);
         return NULL;
     }
-    node->edges = edges;
+    set_edges(node, edges);
     node->sequence_number = next_sequence_number();
     for (int i = 0; i < self->saved_count; i++) {
         const Saved *saved = &self->saved[i];
@@ -553,8 +553,97 @@ static PyTypeObject RecorderType = {
     .tp_members = recorder_members,
 };
 
+/* ---- recorded calls of public functions: see `recorder_t` in native.h */
+
+typedef struct {
+    PyObject *make;     /* returns the Recorder, which is built when something is first recorded */
+    PyObject *recorder; /* or NULL */
+} Records;
+
+static void
+free_records(void *data)
+{
+    Records *records = data;
+    Py_XDECREF(records->make);
+    Py_XDECREF(records->recorder);
+    PyMem_Free(records);
+}
+
+/* Call the Python function of a Recorder, and give its result a class of the same layout. */
+static PyObject *
+record_in_python(PyObject *recorder, PyTypeObject *type, PyObject *array, PyObject *const *operands, Py_ssize_t count)
+{
+    PyObject *args[1 + MOST_OPERANDS + MOST_SAVED];
+    PyObject *python = recorder;
+    Py_ssize_t given = 1 + count;
+    args[0] = array;
+    memcpy(args + 1, operands, (size_t)count * sizeof(PyObject *));
+    if (Py_IS_TYPE(recorder, &RecorderType)) {
+        Recorder *self = (Recorder *)recorder;
+        python = self->python;
+        for (Py_ssize_t i = count; i < PyTuple_GET_SIZE(self->defaults) && given < (Py_ssize_t)Py_ARRAY_LENGTH(args); i++) {
+            args[given++] = PyTuple_GET_ITEM(self->defaults, i);
+        }
+    }
+    PyObject *made = PyObject_Vectorcall(python, args, (size_t)given, NULL);
+    if (made != NULL && type != provided.tensor && PyObject_SetAttrString(made, "__class__", (PyObject *)type) < 0) {
+        Py_CLEAR(made);
+    }
+    return made;
+}
+
+static PyObject *
+record_call(FunctionObject *self, PyTypeObject *type, PyObject *array, PyObject *const *operands, int count)
+{
+    Records *records = self->recorder_data;
+    PyObject *result = NULL;
+    if (records->recorder == NULL) {
+        PyObject *recorder = PyObject_CallNoArgs(records->make);
+        if (recorder == NULL) {
+            Py_DECREF(array);
+            return NULL;
+        }
+        Py_XSETREF(records->recorder, recorder);
+    }
+    PyObject *recorder = Py_NewRef(records->recorder);
+    result = record_result(recorder, type, array, operands, count);
+    if (result == LEFT_TO_PYTHON) {
+        result = record_in_python(recorder, type, array, operands, count);
+    }
+    Py_DECREF(recorder);
+    Py_DECREF(array);
+    return result;
+}
+
+/* records(function, make): makes a public function record its calls by the Recorder that `make()` returns. */
+static PyObject *
+records(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *function, *make;
+    if (!PyArg_ParseTuple(args, "OO:records", &function, &make)) {
+        return NULL;
+    }
+    Records *data = PyMem_Calloc(1, sizeof(Records));
+    if (data == NULL) {
+        return PyErr_NoMemory();
+    }
+    data->make = Py_NewRef(make);
+    if (set_recorder(function, record_call, data, free_records) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"records", records, METH_VARARGS, NULL},
+    {NULL},
+};
+
 int
 add_record(PyObject *module)
 {
-    return PyModule_AddType(module, &RecorderType);
+    if (PyModule_AddType(module, &RecorderType) < 0) {
+        return -1;
+    }
+    return PyModule_AddFunctions(module, functions);
 }

@@ -6,6 +6,11 @@
 
 /* ---- node.c: the state of a node, the base of Node in tensorlike/autograd/node.py */
 
+#define FEW_EDGES 2
+
+/* Note [Edges without tuples]
+ * A node that is recorded in C refers to the next nodes directly: three objects less for each, which the cyclic collector
+ * would go through again and again while a graph grows. The tuple of tuples is made when Python reads `_tl_edges`. */
 typedef struct {
     PyObject_HEAD
     PyObject *edges; /* _tl_edges: a tuple of (node, number) and None; NULL when unset, as the next two */
@@ -14,7 +19,31 @@ typedef struct {
     long long sequence_number;
     PyObject *dict;
     PyObject *weak_references;
+    int few;                        /* the number of edges here, 0 when `edges` has them */
+    int numbers[FEW_EDGES];         /* of the outputs that the edges lead to */
+    PyObject *following[FEW_EDGES]; /* the nodes, NULL for None */
 } NodeObject;
+
+/* Give a new node its edges, a tuple that is taken over. */
+void set_edges(NodeObject *node, PyObject *edges);
+
+/* Return the tuple of the edges, made if need be, as a new reference; NULL with an exception. */
+PyObject *get_edges(NodeObject *node);
+
+/* The number of edges, -1 without an exception when they are unset. */
+static inline Py_ssize_t
+edge_count(const NodeObject *node)
+{
+    return node->few > 0                                            ? node->few
+           : node->edges != NULL && PyTuple_CheckExact(node->edges) ? PyTuple_GET_SIZE(node->edges)
+                                                                    : -1;
+}
+
+static inline bool
+has_edge(const NodeObject *node, Py_ssize_t index)
+{
+    return node->few > 0 ? node->following[index] != NULL : PyTuple_GET_ITEM(node->edges, index) != Py_None;
+}
 
 extern PyTypeObject NodeStateType;
 

@@ -62,6 +62,8 @@ def _prepare_elementwise(function: Any, form: Form, d: Declaration) -> None:
     numbers = len(operands) == 2 and d.weak_numbers and allows_number(operands[1])
     ufunc = getattr(np, d.hot)  # type: ignore[arg-type]
     core.elementwise(function, ufunc, d.fast_kinds, d.boolean, numbers, form.inplace, not form.inplace)
+    if d.differentiable and not form.inplace:
+        core.records(function, d.recording)
 
 
 if core is not None:

@@ -405,7 +405,7 @@ def _history(tensor: Any, known: list[Any]) -> Any:
         return None
     node, number = tensor._tl_edge
     slots = [name for cls in type(node).__mro__ for name in cls.__dict__.get("__slots__", ())]
-    edges = [None if e is None else (type(e[0]).__name__, e[1], _which(e, known)) for e in node._tl_edges]
+    edges = [None if e is None else (type(e[0]).__name__, e[1], _which(e[0], known)) for e in node._tl_edges]
     saved = {name: _saved(getattr(node, name), known) for name in sorted(slots) if name.startswith("_saved")}
     return type(node).__name__, number, node._tl_shape, str(node._tl_dtype), edges, saved
 
@@ -419,8 +419,9 @@ META = (
 def state_of(tensor: Any, given: list[Any]) -> dict[str, Any]:
     """Return all that is observable of a tensor, with the operands of its call and what belongs to them by number."""
     known = [*given, *(g._base for g in given), *(g._tl_counter for g in given), *(g._tl_data for g in given)]
-    known += [g._tl_data.base for g in given] + [g._tl_edge for g in given]
-    known += [g._tl_meta and g._tl_meta.leaf_edge for g in given]
+    known += [g._tl_data.base for g in given]
+    edges = [g._tl_edge for g in given] + [g._tl_meta and g._tl_meta.leaf_edge for g in given]
+    known += [edge and edge[0] for edge in edges]
     array, meta = tensor._tl_data, tensor._tl_meta
     found: dict[str, Any] = {
         "type": type(tensor), "itself": _which(tensor, given), "array": _which(array, known), "shape": array.shape,

@@ -402,3 +402,21 @@ def marked(tensor):
     program = own + _LONG.format(count=count, step=step)
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr[-2000:]
+
+
+def test_classes_of_nodes_that_are_made_meanwhile(monkeypatch):
+    x = _leaf(1.0, 2.0)
+    y = x.abs() * 1
+    kind = type(x.abs().grad_fn)
+    apply = kind._tl_apply
+
+    def registers(self, grad):
+        for number in range(300):
+            core.register_node(type(f"Made{number}", (tl.autograd.graph.Node,), {"__slots__": ()}), (), None, ())
+        return apply(self, grad)
+
+    monkeypatch.setattr(kind, "_tl_apply", registers)
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+    with pytest.raises(ValueError, match="registered already"):
+        core.register_node(kind, (), None, ())

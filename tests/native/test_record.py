@@ -1,5 +1,6 @@
 """Recording in C gives the nodes that recording in Python gives."""
 
+import copy
 import os
 import subprocess
 import sys
@@ -61,7 +62,7 @@ def assert_same_record(d, array, operands):
     assert len(one._tl_edges) == len(other._tl_edges)
     for edge, twin in zip(one._tl_edges, other._tl_edges, strict=True):
         # A view that was made outside the history of its base gets a node with each call.
-        assert edge is twin or (leads_nowhere(edge) and leads_nowhere(twin))
+        assert edge == twin or (leads_nowhere(edge) and leads_nowhere(twin))
     assert one._tl_shape == other._tl_shape and type(one._tl_shape) is tuple
     assert one._tl_dtype is other._tl_dtype
     for name in d.recorded().slots():
@@ -191,6 +192,7 @@ def test_nodes_have_the_fields_of_nodes_in_python():
     node.metadata["key"] = 1
     assert node.metadata == {"key": 1}
     fresh = type(node)()
+    assert copy.copy(node)._tl_edges == node._tl_edges
     for name in ("_tl_edges", "_tl_shape", "_tl_dtype", "_saved_other"):
         with pytest.raises(AttributeError):
             getattr(fresh, name)
