@@ -9,11 +9,16 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import sysconfig
 from types import FunctionType
 from typing import Any
 
 __all__ = ["core", "function_types", "reason"]
+
+
+def _can_run_without_lock() -> bool:
+    import sysconfig  # It takes milliseconds.
+
+    return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 
 def _load() -> tuple[Any, str]:
@@ -21,7 +26,7 @@ def _load() -> tuple[Any, str]:
         return None, "switched off by TENSORLIKE_PURE"
     if sys.implementation.name != "cpython":
         return None, f"it is written for CPython, and this is {sys.implementation.name}"
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    if sys.version_info >= (3, 13) and _can_run_without_lock():
         # An extension that does not say it can do without the lock would switch it back on for the whole process.
         return None, "it does not support CPython without the global interpreter lock"
     try:

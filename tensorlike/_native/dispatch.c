@@ -9,22 +9,29 @@
 
 #include <limits.h>
 
-#define MOST_OPERANDS 8
+#define MOST_PLACES 8
+#define MOST_OPERANDS 64 /* with those in sequences */
 
 typedef struct Dispatched {
     int required;  /* positional arguments that must be given */
     int most;      /* and that may be given */
-    int operands;
-    int places[MOST_OPERANDS]; /* of the operands among the positional parameters */
+    int count;
+    int places[MOST_PLACES]; /* of the operands among the positional parameters */
+    bool many[MOST_PLACES];  /* a list or tuple there has operands in it */
     bool is_operator; /* None is foreign to it */
     bool of_plain;    /* dispatched as another function where the left operand is plain */
     PyObject *key;    /* the `func` that types receive */
     PyObject *reflected; /* that of `core.dispatch`, None for functions */
+    /* The plan that was found last, for one operand or two: see `known_plan`. All borrowed. */
+    uint64_t plans_version;
+    PyTypeObject *types[2];
+    PyObject *plan;
 } Dispatched;
 
 enum { PLAN_TYPES, PLAN_POSITIONS, PLAN_DEFAULT, PLAN_ASKED };
 
-static PyObject *handler_name; /* "__torch_function__", interned; made once, when the module is executed */
+/* Names, interned; made once, when the module is executed. */
+static PyObject *handler_name, *attributes_name, *finalize_name;
 /* How many handlers called from here are running in this thread. */
 static _Thread_local int running;
 
@@ -61,9 +68,9 @@ packed(PyObject *const *values, Py_ssize_t count)
 static PyObject *
 call_handler(PyObject *asked, PyObject *function, PyObject *types, PyObject *args, PyObject *kwargs)
 {
-    PyObject *values[] = {asked, function, types, args, kwargs};
+    PyObject *values[] = {NULL, asked, function, types, args, kwargs}; /* The first one is the callee's to use. */
     running++;
-    PyObject *result = PyObject_VectorcallMethod(handler_name, values, 5, NULL);
+    PyObject *result = PyObject_VectorcallMethod(handler_name, values + 1, 5 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     running--;
     return result;
 }
@@ -91,12 +98,13 @@ explain_recursion(PyObject *function, PyObject *types)
 
 /* The same as `core.ask_types`. */
 static PyObject *
-ask_types(Dispatched *of, PyObject *plan, PyObject *const *operands, PyObject *args, PyObject *kwargs, PyObject *mode)
+ask_types(Dispatched *of, PyObject *plan, PyObject *const *operands, int count, PyObject *args, PyObject *kwargs,
+          PyObject *mode)
 {
     PyObject *types = PyTuple_GET_ITEM(plan, PLAN_TYPES), *positions = PyTuple_GET_ITEM(plan, PLAN_POSITIONS);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(positions); i++) {
         long position = PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
-        if (position < 0 || position >= of->operands) {
+        if (position < 0 || position >= count) {
             PyErr_SetString(PyExc_SystemError, "the plan of a call is about other operands");
             return NULL;
         }
@@ -109,7 +117,7 @@ ask_types(Dispatched *of, PyObject *plan, PyObject *const *operands, PyObject *a
         }
         Py_DECREF(result);
     }
-    PyObject *all = packed(operands, of->operands);
+    PyObject *all = packed(operands, count);
     if (all == NULL) {
         return NULL;
     }
@@ -121,7 +129,7 @@ ask_types(Dispatched *of, PyObject *plan, PyObject *const *operands, PyObject *a
 
 /* The same as `core._ask_mode`, for a State whose innermost mode is `activation`. */
 static PyObject *
-ask_mode(Dispatched *of, PyObject *plan, PyObject *state, PyObject *activation, PyObject *const *operands,
+ask_mode(Dispatched *of, PyObject *plan, PyObject *state, PyObject *activation, PyObject *const *operands, int count,
          PyObject *args, PyObject *kwargs)
 {
     PyObject *mode = slot_of(activation, provided.slots.mode), *below = slot_of(state, provided.slots.without_mode);
@@ -159,7 +167,7 @@ ask_mode(Dispatched *of, PyObject *plan, PyObject *state, PyObject *activation, 
         }
     }
     if (result == Py_NotImplemented) {
-        Py_SETREF(result, ask_types(of, plan, operands, args, kwargs, mode));
+        Py_SETREF(result, ask_types(of, plan, operands, count, args, kwargs, mode));
     }
     Py_DECREF(mode);
     return result;
@@ -183,10 +191,37 @@ innermost_mode(PyObject *state)
     return activation;
 }
 
-/* Return the plan for operands of these types, a new reference; NULL without an exception where there is none yet. */
-static PyObject *
-known_plan(PyObject *const *operands, int count)
+/* A number that differs whenever the dict of plans has changed, 0 where the interpreter does not have one. */
+static uint64_t
+plans_version(void)
 {
+#if PY_VERSION_HEX < 0x030E0000
+#ifdef __GNUC__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#endif
+    return ((PyDictObject *)provided.plans)->ma_version_tag;
+#ifdef __GNUC__
+#pragma GCC diagnostic pop
+#endif
+#else
+    return 0;
+#endif
+}
+
+/* Return the plan for the operands' types, a new reference; NULL without an exception where there is none yet.
+ *
+ * The last plan of each function is remembered (35 ns less than the tuple of types and the dict) as long as the dict has
+ * not changed: it keeps the types and the plan alive. */
+static PyObject *
+known_plan(Dispatched *of, PyObject *const *operands, int count)
+{
+    PyTypeObject *first = Py_TYPE(operands[0]), *second = count == 2 ? Py_TYPE(operands[1]) : NULL;
+    uint64_t version = plans_version();
+    if (of->plan != NULL && version != 0 && of->plans_version == version && of->types[0] == first &&
+        of->types[1] == second && count <= 2) {
+        return Py_NewRef(of->plan);
+    }
     PyObject *types = PyTuple_New(count);
     if (types == NULL) {
         PyErr_Clear();
@@ -204,6 +239,10 @@ known_plan(PyObject *const *operands, int count)
     }
     Py_XINCREF(plan);
     Py_DECREF(types);
+    of->plan = count <= 2 ? plan : NULL;
+    of->types[0] = first;
+    of->types[1] = second;
+    of->plans_version = version;
     return plan;
 }
 
@@ -215,24 +254,51 @@ is_plain_type(PyTypeObject *type)
            type == &PyBool_Type || type == Py_TYPE(Py_None) || type == Py_TYPE(provided.missing);
 }
 
+/* Store the operands of a call, borrowed: those in sequences as well, as `collect.collector` does. Returns how many they
+ * are, -1 where they are too many. */
+static int
+collect(Dispatched *of, PyObject *const *args, Py_ssize_t given, PyObject **operands)
+{
+    int count = 0;
+    for (int i = 0; i < of->count; i++) {
+        PyObject *value = of->places[i] < given ? args[of->places[i]] : provided.missing;
+        PyObject **items = &value;
+        Py_ssize_t length = 1;
+        if (of->many[i] && (PyList_Check(value) || PyTuple_Check(value))) {
+            items = PySequence_Fast_ITEMS(value);
+            length = PySequence_Fast_GET_SIZE(value);
+        }
+        if (count + length > MOST_OPERANDS) {
+            return -1;
+        }
+        for (Py_ssize_t at = 0; at < length; at++) {
+            operands[count++] = items[at];
+        }
+    }
+    return count;
+}
+
 PyObject *
-dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t given_count, PyObject *keywords)
 {
     Dispatched *of = self->dispatched;
-    if (provided.plans == NULL || count < of->required || count > of->most ||
-        (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0) || args[count - 1] == provided.missing) {
+    if (provided.plans == NULL || given_count < of->required || given_count > of->most ||
+        (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0) || args[given_count - 1] == provided.missing) {
         return LEFT_TO_PYTHON;
     }
     PyObject *operands[MOST_OPERANDS];
+    int count = collect(of, args, given_count, operands);
     bool all_plain = true;
-    for (int i = 0; i < of->operands; i++) {
-        operands[i] = of->places[i] < count ? args[of->places[i]] : provided.missing;
-        all_plain = all_plain && is_plain_type(Py_TYPE(operands[i]));
+    for (int i = 0; i < count && all_plain; i++) {
+        all_plain = is_plain_type(Py_TYPE(operands[i]));
+    }
+    if (count < 1) {
+        return LEFT_TO_PYTHON;
     }
     if (all_plain && PySet_GET_SIZE(provided.tensors) > 0) {
         return LEFT_TO_PYTHON;
     }
-    if (of->is_operator && of->operands > 1 && operands[1] == Py_None) {
+    if (of->is_operator && count > 1 && operands[1] == Py_None) {
         return LEFT_TO_PYTHON;
     }
     PyObject *state = current_state(), *plan = NULL, *result = LEFT_TO_PYTHON, *given = NULL, *kwargs = NULL;
@@ -244,7 +310,7 @@ dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyO
     if ((!clear && activation == NULL) || (clear && of->of_plain && is_plain_type(Py_TYPE(operands[0])))) {
         goto done;
     }
-    plan = known_plan(operands, of->operands);
+    plan = known_plan(of, operands, count);
     if (plan == NULL) {
         goto done;
     }
@@ -252,7 +318,7 @@ dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyO
         PyObject *inheriting = PyTuple_GET_ITEM(plan, PLAN_DEFAULT);
         if (inheriting != Py_None) {
             if (self->inherited != NULL && PyType_Check(inheriting)) {
-                result = self->inherited(self, (PyTypeObject *)inheriting, args, count);
+                result = self->inherited(self, (PyTypeObject *)inheriting, args, given_count);
             }
             goto done;
         }
@@ -260,14 +326,24 @@ dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyO
             goto done;
         }
     }
-    given = packed(args, count);
+    /* A handler may change the list that they come from. */
+    for (int i = 0; i < count; i++) {
+        Py_INCREF(operands[i]);
+    }
+    given = packed(args, given_count);
     kwargs = given == NULL ? NULL : PyDict_New();
     if (kwargs == NULL) {
         result = NULL;
-        goto done;
     }
-    result = clear ? ask_types(of, plan, operands, given, kwargs, NULL)
-                   : ask_mode(of, plan, state, activation, operands, given, kwargs);
+    else if (clear) {
+        result = ask_types(of, plan, operands, count, given, kwargs, NULL);
+    }
+    else {
+        result = ask_mode(of, plan, state, activation, operands, count, given, kwargs);
+    }
+    for (int i = 0; i < count; i++) {
+        Py_DECREF(operands[i]);
+    }
 done:
     Py_XDECREF(given);
     Py_XDECREF(kwargs);
@@ -276,29 +352,90 @@ done:
     return result;
 }
 
-/* dispatched(function, key, places, required, most, reflected, is_operator, of_plain): has a function ask types in C.
- * `most` is -1 where any number of positional arguments may follow. */
+/* Whether a class has no attributes that results take over: see tensor/propagation.py. */
+static bool
+propagates_nothing(PyTypeObject *type)
+{
+    PyObject *names = PyObject_GetAttr((PyObject *)type, attributes_name);
+    PyObject *finalize = names == NULL ? NULL : PyObject_GetAttr((PyObject *)type, finalize_name);
+    bool nothing = finalize == Py_None && PyTuple_CheckExact(names) && PyTuple_GET_SIZE(names) == 0;
+    if (finalize == NULL) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(names);
+    Py_XDECREF(finalize);
+    return nothing;
+}
+
+/* Answer `Tensor.__torch_function__(cls, func, types, args, kwargs)` for a function that has a fast path for classes
+ * which inherit it, in a call without keywords. */
+static PyObject *
+answer_default(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+    if ((count != 4 && count != 5) || (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0) || !PyType_Check(args[0]) ||
+        !Py_IS_TYPE(args[1], &FunctionType) || !PyTuple_CheckExact(args[2]) || !PyTuple_CheckExact(args[3])) {
+        return LEFT_TO_PYTHON;
+    }
+    if (count == 5 && args[4] != Py_None && !(PyDict_CheckExact(args[4]) && PyDict_GET_SIZE(args[4]) == 0)) {
+        return LEFT_TO_PYTHON;
+    }
+    PyTypeObject *type = (PyTypeObject *)args[0];
+    FunctionObject *function = (FunctionObject *)args[1];
+    if (function->inherited == NULL) {
+        return LEFT_TO_PYTHON;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[2]); i++) {
+        PyObject *other = PyTuple_GET_ITEM(args[2], i);
+        if (!PyType_Check(other) || !PyType_IsSubtype(type, (PyTypeObject *)other)) {
+            return LEFT_TO_PYTHON;
+        }
+    }
+    if (!propagates_nothing(type) || !state_is_clear()) {
+        return LEFT_TO_PYTHON;
+    }
+    PyObject *given = args[3];
+    return function->inherited(function, type, ((PyTupleObject *)given)->ob_item, PyTuple_GET_SIZE(given));
+}
+
+static void
+nothing_to_free(void *Py_UNUSED(data))
+{
+}
+
+/* default_implementation(function): has `Tensor.__torch_function__`, a function of the core, answered here. */
+static PyObject *
+default_implementation(PyObject *Py_UNUSED(module), PyObject *function)
+{
+    if (set_handler(function, answer_default, NULL, nothing_to_free, NULL) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* dispatched(function, key, places, many, required, most, reflected, is_operator, of_plain): has a function ask types in
+ * C. `many` says of each place whether operands may come in a sequence there; `most` is -1 where any number of positional arguments may follow. */
 static PyObject *
 dispatched(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *function, *key, *places, *reflected;
+    PyObject *function, *key, *places, *many, *reflected;
     int required, most, is_operator, of_plain;
-    if (!PyArg_ParseTuple(args, "O!OO!iiOpp:dispatched", &FunctionType, &function, &key, &PyTuple_Type, &places,
-                          &required, &most, &reflected, &is_operator, &of_plain)) {
+    if (!PyArg_ParseTuple(args, "O!OO!O!iiOpp:dispatched", &FunctionType, &function, &key, &PyTuple_Type, &places,
+                          &PyTuple_Type, &many, &required, &most, &reflected, &is_operator, &of_plain)) {
         return NULL;
     }
     Py_ssize_t count = PyTuple_GET_SIZE(places);
-    if (count < 1 || count > MOST_OPERANDS || required < 1) {
-        PyErr_Format(PyExc_ValueError, "dispatched(): expected 1 to %d operands", MOST_OPERANDS);
+    if (count < 1 || count > MOST_PLACES || PyTuple_GET_SIZE(many) != count || required < 1) {
+        PyErr_Format(PyExc_ValueError, "dispatched(): expected 1 to %d operands", MOST_PLACES);
         return NULL;
     }
     Dispatched *of = PyMem_Calloc(1, sizeof(Dispatched));
     if (of == NULL) {
         return PyErr_NoMemory();
     }
-    of->operands = (int)count;
+    of->count = (int)count;
     for (Py_ssize_t i = 0; i < count; i++) {
         of->places[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(places, i));
+        of->many[i] = PyTuple_GET_ITEM(many, i) == Py_True;
         if (of->places[i] < 0) {
             PyMem_Free(of);
             if (!PyErr_Occurred()) {
@@ -327,6 +464,7 @@ is_handling(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 }
 
 static PyMethodDef methods[] = {
+    {"default_implementation", default_implementation, METH_O, NULL},
     {"dispatched", dispatched, METH_VARARGS, NULL},
     {"is_handling", is_handling, METH_NOARGS, NULL},
     {NULL},
@@ -337,9 +475,11 @@ add_dispatch(PyObject *module)
 {
     if (handler_name == NULL) {
         handler_name = PyUnicode_InternFromString("__torch_function__");
-        if (handler_name == NULL) {
-            return -1;
-        }
+        attributes_name = PyUnicode_InternFromString("__tensor_attributes__");
+        finalize_name = PyUnicode_InternFromString("__tensor_finalize__");
+    }
+    if (handler_name == NULL || attributes_name == NULL || finalize_name == NULL) {
+        return -1;
     }
     return PyModule_AddFunctions(module, methods);
 }

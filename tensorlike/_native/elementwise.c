@@ -264,7 +264,7 @@ compute(FunctionObject *self, PyObject *const *args, bool inherited, bool *track
 {
     Elementwise *of = self->data;
     PyObject *a = as_tensor(args[0])->data, *b = NULL;
-    *tracked = as_tensor(args[0])->tracked;
+    *tracked = is_tracked(as_tensor(args[0]));
     if (of->kernel.inputs == 2) {
         b = args[1];
         if (Py_IS_TYPE(b, &PyFloat_Type) || Py_IS_TYPE(b, &PyLong_Type)) {
@@ -276,7 +276,7 @@ compute(FunctionObject *self, PyObject *const *args, bool inherited, bool *track
             }
         }
         else if (inherited ? is_tensor(b) : is_plain_tensor(b)) {
-            *tracked = *tracked || as_tensor(b)->tracked;
+            *tracked = *tracked || is_tracked(as_tensor(b));
             b = as_tensor(b)->data;
         }
         else {
@@ -364,7 +364,7 @@ answer_inplace(FunctionObject *self, PyObject *const *args, Py_ssize_t count, Py
         return LEFT_TO_PYTHON;
     }
     TensorObject *me = as_tensor(args[0]);
-    bool tracked = me->tracked;
+    bool tracked = is_tracked(me);
     PyObject *a = me->data, *b = NULL;
     if (a == NULL || !PyArray_CheckExact(a) || !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)a) ||
         !PyArray_ISWRITEABLE((PyArrayObject *)a)) {
@@ -389,7 +389,7 @@ answer_inplace(FunctionObject *self, PyObject *const *args, Py_ssize_t count, Py
                                 (b != a && arrays_overlap((PyArrayObject *)a, (PyArrayObject *)b)))) {
                 return LEFT_TO_PYTHON;
             }
-            tracked = tracked || other->tracked;
+            tracked = tracked || is_tracked(other);
         }
         else {
             return LEFT_TO_PYTHON;

@@ -189,6 +189,14 @@ function_dict(FunctionObject *self, void *Py_UNUSED(name))
     return self->dict == NULL ? PyDict_New() : Py_NewRef(self->dict);
 }
 
+/* `__wrapped__` of a function that wraps nothing is the Python function behind it, for `inspect` to find the source. */
+static PyObject *
+function_wrapped(FunctionObject *self, void *name)
+{
+    PyObject *wrapped = self->dict == NULL ? NULL : PyDict_GetItemString(self->dict, name);
+    return Py_NewRef(wrapped == NULL ? self->python : wrapped);
+}
+
 /* _tl_inherited(cls, args): what `Form.inherited` answers in Python, or NotImplemented. */
 static PyObject *
 function_inherited(FunctionObject *self, PyObject *const *args, Py_ssize_t count)
@@ -236,6 +244,7 @@ static PyGetSetDef function_getset[] = {
 #if PY_VERSION_HEX >= 0x030C0000
     OF_PYTHON("__type_params__"),
 #endif
+    {"__wrapped__", (getter)function_wrapped, (setter)function_set_attribute, NULL, "__wrapped__"},
     {"__dict__", (getter)function_dict, NULL, NULL, NULL},
     {NULL},
 };

@@ -31,7 +31,7 @@ typedef struct {
     PyObject *edge;    /* _tl_edge: (node, number), or None */
     PyObject *counter; /* _tl_counter: a list of one integer, or None */
     PyObject *meta;    /* _tl_meta: an AutogradMeta, or None */
-    char tracked;      /* _tl_tracked */
+    PyObject *flag;    /* _tl_tracked, an object for Note [Slots in C]: read it with is_tracked */
 } TensorObject;
 
 extern PyTypeObject StorageType;
@@ -105,6 +105,20 @@ static inline PyObject *
 slot_of(PyObject *instance, Py_ssize_t offset)
 {
     return *(PyObject **)((char *)instance + offset);
+}
+
+static inline bool
+is_tracked(const TensorObject *tensor)
+{
+    return tensor->flag == Py_True;
+}
+
+static inline void
+set_tracked(TensorObject *tensor, bool tracked)
+{
+    PyObject *former = tensor->flag;
+    tensor->flag = Py_NewRef(tracked ? Py_True : Py_False);
+    Py_XDECREF(former);
 }
 
 static inline TensorObject *

@@ -13,9 +13,8 @@ import numpy as np
 from tensorlike._native import core
 from tensorlike.dispatch import core as dispatching
 from tensorlike.dispatch import state
-from tensorlike.dispatch.collect import are_alone
 from tensorlike.dispatch.operation import Form
-from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC
+from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC
 
 from . import native_families
 from .declaration import Declaration
@@ -40,18 +39,18 @@ def prepare(function: Any) -> None:
 
 
 def _prepare_dispatch(function: Any, form: Form) -> None:
-    parameters = form.parameters
-    if form.early or not are_alone(parameters):
-        return
-    positional = [p for p in parameters if p.kind != KEYWORD]
+    positional = [p for p in form.parameters if p.kind != KEYWORD]
     places = tuple(i for i, p in enumerate(positional) if p.operand)
+    operands = [positional[i] for i in places]
+    if form.early or not operands or len(operands) > 8:
+        return
+    if any(p.operand not in (ONE, MANY) or p.kind != POSITIONAL for p in operands):
+        return
     required = max(1, sum(p.kind == POSITIONAL and p.default is dispatching.MISSING for p in positional))
     most = -1 if any(p.kind == VARIADIC for p in positional) else len(positional)
-    if len(places) > 8:
-        return
     core.dispatched(
-        function, (form.reports or form).key, places, required, most, form.reflected or None, form.foreign,
-        form.of_plain is not None,
+        function, (form.reports or form).key, places, tuple(p.operand == MANY for p in operands), required, most,
+        form.reflected or None, form.foreign, form.of_plain is not None,
     )  # fmt: skip
 
 

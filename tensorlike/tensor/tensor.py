@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
+from tensorlike._native import core as native_core
 from tensorlike.autograd.tensor_base import TensorBase, move_state
 from tensorlike.dispatch.core import PROVIDED, STATE, register_plain, warn_torch_dispatch
 from tensorlike.dispatch.operation import Form
@@ -231,6 +232,12 @@ def _propagate(form: Form, cls: type, args: tuple[Any, ...], kwargs: dict[str, A
         return result
     return converted(result, cls, args, kwargs, fresh=True)
 
+
+if native_core is not None:
+    # `super().__torch_function__` of a class with an implementation of its own is answered in C, as its calls are.
+    _default = native_core.Function(Tensor.__dict__["__torch_function__"].__func__)
+    native_core.default_implementation(_default)
+    Tensor.__torch_function__ = classmethod(_default)  # type: ignore[method-assign, assignment]
 
 TensorBase._tl_plain = Tensor
 PROVIDED.default_implementation = Tensor.__dict__["__torch_function__"].__func__

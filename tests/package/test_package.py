@@ -185,7 +185,7 @@ def test_the_modules_of_the_tensor_package_are_found_though_its_name_is_a_functi
 
 
 def test_the_function_named_as_a_package_is_a_function_like_others() -> None:
-    assert inspect.isfunction(tl.tensor)
+    assert inspect.isroutine(tl.tensor)
     assert (tl.tensor.__name__, tl.tensor.__module__) == ("tensor", "tensorlike")
     assert list(inspect.signature(tl.tensor).parameters) == ["data", "dtype", "device", "requires_grad", "pin_memory"]
     assert tl.tensor.__doc__ is not None
