@@ -21,7 +21,7 @@ handle_detached(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize
     }
     TensorObject *source = as_tensor(args[0]);
     if (is_set(source->meta) &&
-        (!Py_IS_TYPE(source->meta, &MetaType) || ((MetaObject *)source->meta)->inference)) {
+        (!Py_IS_TYPE(source->meta, &MetaType) || ((MetaObject *)source->meta)->inference != Py_False)) {
         return LEFT_TO_PYTHON;
     }
     if (!is_set(source->counter)) {
@@ -33,7 +33,7 @@ handle_detached(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize
     }
     PyObject *result = new_tensor(Py_NewRef((PyObject *)array));
     if (result != NULL) {
-        as_tensor(result)->counter = Py_NewRef(source->counter);
+        Py_XSETREF(as_tensor(result)->counter, Py_NewRef(source->counter));
     }
     return result;
 }
@@ -74,7 +74,7 @@ static const struct {
 } kinds[] = {
     {"detached", handle_detached},
     {"number", handle_number},
-    {"copy", handle_copy},
+    {"copied", handle_copy},
 };
 
 static void

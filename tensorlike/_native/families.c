@@ -19,7 +19,7 @@ has_history(TensorObject *tensor)
         return true;
     }
     MetaObject *meta = (MetaObject *)tensor->meta;
-    if (meta->requires_grad) {
+    if (meta->requires_grad != Py_False) {
         return true;
     }
     if (!is_set(meta->view_base)) {
@@ -35,7 +35,7 @@ has_history(TensorObject *tensor)
     if (!is_set(base->meta)) {
         return false;
     }
-    return !Py_IS_TYPE(base->meta, &MetaType) || ((MetaObject *)base->meta)->requires_grad;
+    return !Py_IS_TYPE(base->meta, &MetaType) || ((MetaObject *)base->meta)->requires_grad != Py_False;
 }
 
 /* Whether a field of a State is true: 1 or 0, -1 for what is neither, without an exception. */
@@ -89,7 +89,7 @@ clear_recording(Recording *recording)
 Result
 result_of(const Recording *recorded, PyObject *tensor, Result answer)
 {
-    if (answer == LEFT || !as_tensor(tensor)->tracked || !has_history(as_tensor(tensor))) {
+    if (answer == LEFT || !is_tracked(as_tensor(tensor)) || !has_history(as_tensor(tensor))) {
         return answer;
     }
     int now = recording();

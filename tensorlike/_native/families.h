@@ -13,17 +13,17 @@
 
 typedef struct {
     PyObject_HEAD
+    PyObject *requires_grad;
     PyObject *view_base;
+    PyObject *view_version;
     PyObject *view_refuses;
     PyObject *grad_value;
     PyObject *grad_dtype;
     PyObject *leaf_edge;
     PyObject *hooks;
     PyObject *post_accumulate_hooks;
-    Py_ssize_t view_version;
-    char requires_grad;
-    char retains_grad;
-    char inference;
+    PyObject *retains_grad;
+    PyObject *inference;
 } MetaObject;
 
 extern PyTypeObject MetaType;

@@ -1,29 +1,30 @@
 /* The autograd state that few tensors have, as members of a C struct: AutogradMeta in autograd/tensor_base.py. */
 #include "families.h"
 
+/* Fields and their defaults; objects all, for Note [Slots in C] in tensor.c. */
+#define FIELDS(each)                                                                                                   \
+    each(requires_grad, Py_False) each(view_base, Py_None) each(view_version, zero) each(view_refuses, Py_None)        \
+    each(grad_value, Py_None) each(grad_dtype, Py_False) each(leaf_edge, Py_None) each(hooks, Py_None)                 \
+    each(post_accumulate_hooks, Py_None) each(retains_grad, Py_False) each(inference, Py_False)
+
+#define VISIT(name, default) Py_VISIT(self->name);
+#define CLEAR(name, default) Py_CLEAR(self->name);
+#define FILL(name, default) self->name = Py_NewRef(default);
+#define MEMBER(name, default) {#name, T_OBJECT_EX, offsetof(MetaObject, name), 0, NULL},
+
+static PyObject *zero;
+
 static int
 meta_traverse(MetaObject *self, visitproc visit, void *arg)
 {
-    Py_VISIT(self->view_base);
-    Py_VISIT(self->view_refuses);
-    Py_VISIT(self->grad_value);
-    Py_VISIT(self->grad_dtype);
-    Py_VISIT(self->leaf_edge);
-    Py_VISIT(self->hooks);
-    Py_VISIT(self->post_accumulate_hooks);
+    FIELDS(VISIT)
     return 0;
 }
 
 static int
 meta_clear(MetaObject *self)
 {
-    Py_CLEAR(self->view_base);
-    Py_CLEAR(self->view_refuses);
-    Py_CLEAR(self->grad_value);
-    Py_CLEAR(self->grad_dtype);
-    Py_CLEAR(self->leaf_edge);
-    Py_CLEAR(self->hooks);
-    Py_CLEAR(self->post_accumulate_hooks);
+    FIELDS(CLEAR)
     return 0;
 }
 
@@ -40,8 +41,7 @@ new_meta(void)
 {
     MetaObject *self = (MetaObject *)MetaType.tp_alloc(&MetaType, 0);
     if (self != NULL) {
-        /* All else is None or false by being zero. */
-        self->grad_dtype = Py_NewRef(Py_False);
+        FIELDS(FILL)
     }
     return self;
 }
@@ -72,20 +72,7 @@ static PyMethodDef meta_methods[] = {
     {NULL},
 };
 
-static PyMemberDef meta_members[] = {
-    {"requires_grad", T_BOOL, offsetof(MetaObject, requires_grad), 0, NULL},
-    {"view_base", T_OBJECT, offsetof(MetaObject, view_base), 0, NULL},
-    {"view_version", T_PYSSIZET, offsetof(MetaObject, view_version), 0, NULL},
-    {"view_refuses", T_OBJECT, offsetof(MetaObject, view_refuses), 0, NULL},
-    {"grad_value", T_OBJECT, offsetof(MetaObject, grad_value), 0, NULL},
-    {"grad_dtype", T_OBJECT, offsetof(MetaObject, grad_dtype), 0, NULL},
-    {"leaf_edge", T_OBJECT, offsetof(MetaObject, leaf_edge), 0, NULL},
-    {"hooks", T_OBJECT, offsetof(MetaObject, hooks), 0, NULL},
-    {"post_accumulate_hooks", T_OBJECT, offsetof(MetaObject, post_accumulate_hooks), 0, NULL},
-    {"retains_grad", T_BOOL, offsetof(MetaObject, retains_grad), 0, NULL},
-    {"inference", T_BOOL, offsetof(MetaObject, inference), 0, NULL},
-    {NULL},
-};
+static PyMemberDef meta_members[] = {FIELDS(MEMBER){NULL}};
 
 PyTypeObject MetaType = {
     PyVarObject_HEAD_INIT(NULL, 0)
@@ -104,5 +91,6 @@ PyTypeObject MetaType = {
 int
 add_meta(PyObject *module)
 {
-    return PyModule_AddType(module, &MetaType);
+    zero = PyLong_FromLong(0);
+    return zero == NULL ? -1 : PyModule_AddType(module, &MetaType);
 }

@@ -244,7 +244,7 @@ set_history(const Recorder *self, TensorObject *made, PyObject *node)
         }
     }
     Py_XSETREF(made->edge, edge);
-    made->tracked = 1;
+    set_tracked(made, true);
     return 0;
 }
 
@@ -260,7 +260,7 @@ edges_of(const Recorder *self, PyObject *const *parameters, Py_ssize_t count, un
     for (int i = 0; i < self->operand_count; i++) {
         const Operand *operand = &self->operands[i];
         PyObject *value = operand->parameter < count ? parameters[operand->parameter] : Py_None, *edge = Py_None;
-        if (operand->has_formula && is_any_tensor(value) && as_tensor(value)->tracked) {
+        if (operand->has_formula && is_any_tensor(value) && is_tracked(as_tensor(value))) {
             edge = edge_of(as_tensor(value));
             if (edge == NULL) {
                 Py_DECREF(edges);

@@ -404,19 +404,12 @@ array_view(PyArrayObject *array, Geometry *view)
     return result;
 }
 
-/* Return the version that a counter shows, -1 for a counter that is left to Python: that of an inference tensor. */
-static Py_ssize_t
-version_of(PyObject *counter)
+/* Whether C may read a counter: not that of an inference tensor. */
+static bool
+is_readable(PyObject *counter)
 {
-    if (!PyList_CheckExact(counter) || PyList_GET_SIZE(counter) != 1 ||
-        !PyLong_CheckExact(PyList_GET_ITEM(counter, 0))) {
-        return -1;
-    }
-    Py_ssize_t version = PyLong_AsSsize_t(PyList_GET_ITEM(counter, 0));
-    if (version < 0) {
-        PyErr_Clear();
-    }
-    return version;
+    return PyList_CheckExact(counter) && PyList_GET_SIZE(counter) == 1 &&
+           PyLong_CheckExact(PyList_GET_ITEM(counter, 0));
 }
 
 /* Return the tensor of a view, with the state that `view_of` in tensor/views.py gives it: a new reference, NULL with an
@@ -442,14 +435,14 @@ view_of(TensorObject *source, PyArrayObject *array, Geometry *geometry, bool rec
         refuses = families.under_no_grad;
     }
     PyObject *counter = is_set(source->counter) ? source->counter : as_tensor(base)->counter;
-    Py_ssize_t version = is_set(counter) ? version_of(counter) : 0;
-    if (version < 0) {
+    if (is_set(counter) && !is_readable(counter)) {
         return LEFT_TO_PYTHON;
     }
     counter = is_set(counter) ? Py_NewRef(counter) : new_counter();
     if (counter == NULL) {
         return NULL;
     }
+    PyObject *version = Py_NewRef(PyList_GET_ITEM(counter, 0));
     /* The collector may run in what follows, and with it any code. */
     Py_INCREF(base);
     Py_XINCREF(refuses);
@@ -458,6 +451,7 @@ view_of(TensorObject *source, PyArrayObject *array, Geometry *geometry, bool rec
     if (meta == NULL) {
         Py_XDECREF(view);
         Py_XDECREF(refuses);
+        Py_DECREF(version);
         Py_DECREF(base);
         Py_DECREF(counter);
         return NULL;
@@ -468,12 +462,14 @@ view_of(TensorObject *source, PyArrayObject *array, Geometry *geometry, bool rec
     if (!is_set(source->counter)) {
         Py_XSETREF(source->counter, Py_NewRef(counter));
     }
-    meta->view_base = base;
-    meta->view_version = version;
-    meta->view_refuses = refuses;
-    as_tensor(view)->tracked = 1;
-    as_tensor(view)->counter = counter;
-    as_tensor(view)->meta = (PyObject *)meta;
+    Py_SETREF(meta->view_base, base);
+    Py_SETREF(meta->view_version, version);
+    if (refuses != NULL) {
+        Py_SETREF(meta->view_refuses, refuses);
+    }
+    set_tracked(as_tensor(view), true);
+    Py_XSETREF(as_tensor(view)->counter, counter);
+    Py_XSETREF(as_tensor(view)->meta, (PyObject *)meta);
     return view;
 }
 
@@ -594,7 +590,7 @@ handle_view(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObj
     if (recorded < 0) {
         return LEFT_TO_PYTHON;
     }
-    if (recorded && source->tracked && has_history(source)) {
+    if (recorded && is_tracked(source) && has_history(source)) {
         which = data->kind != view_index ? 0 : count == 2 ? last_view(args[1]) : -1;
         if (which < 0 || data->recordings[which].make == NULL) {
             return LEFT_TO_PYTHON;
@@ -624,15 +620,15 @@ static const struct {
     kind_t kind;
     kind_t spread; /* where integers may be passed one by one; NULL if there are none */
 } kinds[] = {
-    {"index", view_index, NULL},
-    {"shape", view_shape, view_shape_spread},
-    {"merge", view_merge, NULL},
-    {"expand", view_expand, view_expand_spread},
-    {"permute", view_permute, view_permute_spread},
-    {"exchange", view_exchange, NULL},
-    {"matrix", view_matrix, NULL},
-    {"squeeze", view_squeeze, NULL},
-    {"unsqueeze", view_unsqueeze, NULL},
+    {"indexed", view_index, NULL},
+    {"reshaped", view_shape, view_shape_spread},
+    {"merged", view_merge, NULL},
+    {"expanded", view_expand, view_expand_spread},
+    {"reordered", view_permute, view_permute_spread},
+    {"exchanged", view_exchange, NULL},
+    {"transposed", view_matrix, NULL},
+    {"narrower", view_squeeze, NULL},
+    {"wider", view_unsqueeze, NULL},
 };
 
 static void

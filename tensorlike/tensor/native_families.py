@@ -177,19 +177,19 @@ def _families() -> Mapping[Any, Family]:
 
     declared = basic.declared
     found: dict[Callable[..., Any], Family] = {
-        getitem._getitem: View("index", (basic.select_view, basic.slice_view, basic.unsqueeze_view, basic.alias)),
-        reshaping.reshape: View("shape"),
-        reshaping.view: View("shape", (declared(reshaping._view),)),
-        reshaping.flatten: View("merge", (declared(reshaping.reshape),)),
-        reshaping.permute: View("permute"),
-        reshaping.transpose: View("exchange"),
-        reshaping.swapaxes: View("exchange", (declared(reshaping.transpose),)),
-        reshaping.swapdims: View("exchange", (declared(reshaping.transpose),)),
-        reshaping.t: View("matrix"),
-        reshaping.squeeze: View("squeeze"),
-        reshaping.unsqueeze: View("unsqueeze"),
-        expanding.expand: View("expand"),
-        expanding.broadcast_to: View("expand", (declared(expanding.expand),)),
+        getitem._getitem: View("indexed", (basic.select_view, basic.slice_view, basic.unsqueeze_view, basic.alias)),
+        reshaping.reshape: View("reshaped"),
+        reshaping.view: View("reshaped", (declared(reshaping._view),)),
+        reshaping.flatten: View("merged", (declared(reshaping.reshape),)),
+        reshaping.permute: View("reordered"),
+        reshaping.transpose: View("exchanged"),
+        reshaping.swapaxes: View("exchanged", (declared(reshaping.transpose),)),
+        reshaping.swapdims: View("exchanged", (declared(reshaping.transpose),)),
+        reshaping.t: View("transposed"),
+        reshaping.squeeze: View("narrower"),
+        reshaping.unsqueeze: View("wider"),
+        expanding.expand: View("expanded"),
+        expanding.broadcast_to: View("expanded", (declared(expanding.expand),)),
         sums.sum: Reduction(np.add, _to(_INT64, _INTEGERS) | _same("fdFD"), largest_along=_LARGEST_ALONG),
         sums.mean: Reduction(np.add, _same("fd"), divides=True),
         sums.prod: Reduction(np.multiply, _to(_INT64, _INTEGERS) | _same("fdFD")),
@@ -204,7 +204,7 @@ def _families() -> Mapping[Any, Family]:
         matmul.mv: Product(((2, 1),)),
         matmul.dot: Product(((1, 1),)),
         matmul.linear: Product(((1, 2), (2, 2), (3, 2)), transposed=True, adds=True),
-        reshaping.clone: Copy("copy"),
+        reshaping.clone: Copy("copied"),
         conversion.item: Copy("number"),
         TensorType.detach: Copy("detached"),
         joining.cat: Join(is_new=False),
@@ -222,9 +222,7 @@ def attach(function: Any, form: Form) -> bool:
 
     In-place forms have none.
     """
-    if form.kind not in ("function", "method", "operator", "alias"):
-        return False
-    family = _families().get(form.operation)
+    family = None if form.inplace else _families().get(form.operation)
     if family is None:
         return False
     family.attach(function, form)

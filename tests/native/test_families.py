@@ -164,9 +164,9 @@ def test_attaching_checks_its_arguments() -> None:
     with pytest.raises(ValueError, match="kind of view 'sideways'"):
         core.attach_view(function, "sideways", False, (None,))
     with pytest.raises(ValueError, match="recordings"):
-        core.attach_view(function, "index", False, (None,))
+        core.attach_view(function, "indexed", False, (None,))
     with pytest.raises(TypeError, match="function of the native core"):
-        core.attach_view(len, "matrix", False, (None,))
+        core.attach_view(len, "transposed", False, (None,))
     with pytest.raises(TypeError, match="expected a ufunc"):
         core.attach_reduction(function, ("input",), len, {}, 1, 1, False, None)
     with pytest.raises(TypeError, match="of 2 operands"):
