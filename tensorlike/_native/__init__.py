@@ -9,10 +9,12 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
-__all__ = ["core", "function_types", "reason"]
+__all__ = ["core", "function_types", "paused", "reason"]
 
 
 def _can_run_without_lock() -> bool:
@@ -41,3 +43,16 @@ core, reason = _load()
 
 #: The types of Python functions, public functions among them.
 function_types: tuple[type, ...] = (FunctionType,) if core is None else (FunctionType, core.Function)
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Return a context in which Python answers every call, in all threads: for tools that watch its frames."""
+    if core is None:
+        yield
+        return
+    core.pause(1)
+    try:
+        yield
+    finally:
+        core.pause(-1)

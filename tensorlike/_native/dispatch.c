@@ -1,9 +1,9 @@
 /* Calls of types that override: the order is that of dispatch/core.py, whose plans are read here.
  *
  * Note [Plans are Python's]
- * Which types are asked, and in which order, `core._make_plan` decides once for each tuple of operand types. C looks the
- * plan up in the same dict, and leaves types that it has no plan for to Python, which makes one. So there is one place
- * where the order is written, and clearing the dict is all that it takes when a class changes.
+ * Which types are asked, and in which order, `core._make_plan` decides once for each tuple of operand types. C looks
+ * the plan up in the same dict, and leaves types that it has no plan for to Python, which makes one. So there is one
+ * place where the order is written, and clearing the dict is all that it takes when a class changes.
  */
 #include "native.h"
 
@@ -211,8 +211,8 @@ plans_version(void)
 
 /* Return the plan for the operands' types, a new reference; NULL without an exception where there is none yet.
  *
- * The last plan of each function is remembered (35 ns less than the tuple of types and the dict) as long as the dict has
- * not changed: it keeps the types and the plan alive. */
+ * The last plan of each function is remembered (35 ns less than the tuple of types and the dict) as long as the dict
+ * has not changed: it keeps the types and the plan alive. */
 static PyObject *
 known_plan(Dispatched *of, PyObject *const *operands, int count)
 {
@@ -254,8 +254,8 @@ is_plain_type(PyTypeObject *type)
            type == &PyBool_Type || type == Py_TYPE(Py_None) || type == Py_TYPE(provided.missing);
 }
 
-/* Store the operands of a call, borrowed: those in sequences as well, as `collect.collector` does. Returns how many they
- * are, -1 where they are too many. */
+/* Store the operands of a call, borrowed: those in sequences as well, as `collect.collector` does. Returns how many
+ * they are, -1 where they are too many. */
 static int
 collect(Dispatched *of, PyObject *const *args, Py_ssize_t given, PyObject **operands)
 {
@@ -412,8 +412,9 @@ default_implementation(PyObject *Py_UNUSED(module), PyObject *function)
     Py_RETURN_NONE;
 }
 
-/* dispatched(function, key, places, many, required, most, reflected, is_operator, of_plain): has a function ask types in
- * C. `many` says of each place whether operands may come in a sequence there; `most` is -1 where any number of positional arguments may follow. */
+/* dispatched(function, key, places, many, required, most, reflected, is_operator, of_plain): has a function ask types
+ * in C. `many` says of each place whether operands may come in a sequence there; `most` is -1 where any number of
+ * positional arguments may follow. */
 static PyObject *
 dispatched(PyObject *Py_UNUSED(module), PyObject *args)
 {

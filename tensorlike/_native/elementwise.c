@@ -1,13 +1,14 @@
-/* Elementwise operations whose kernel is a ufunc, on plain tensors of one dtype: see hot_source and inplace_hot_source in
- * tensor/generate_hot.py, which say in Python which calls these are.
+/* Elementwise operations whose kernel is a ufunc, on plain tensors of one dtype: see hot_source and inplace_hot_source
+ * in tensor/generate_hot.py, which say in Python which calls these are.
  *
  * Note [The inner loop of a ufunc]
  * A call of a ufunc takes 300 ns, of which the loop over four elements is 4: the rest finds the loop, makes an iterator
- * and reads the error state. `PyUFuncObject.functions`, `types` and `data` are public members, and operands of one dtype
- * that NumPy would compute with one call of the inner loop (all C-contiguous, all Fortran-contiguous or one-dimensional,
- * with zero-dimensional ones between them) need nothing else. The result has the layout that NumPy gives it then. No
- * floating-point error is looked for, so that neither `np.errstate` nor a warning has a part in it; the flags that a
- * loop leaves behind are those that a ufunc called under "ignore" leaves, and NumPy clears them before it looks.
+ * and reads the error state. `PyUFuncObject.functions`, `types` and `data` are public members, and operands of one
+ * dtype that NumPy would compute with one call of the inner loop (all C-contiguous, all Fortran-contiguous or
+ * one-dimensional, with zero-dimensional ones between them) need nothing else. The result has the layout that NumPy
+ * gives it then. No floating-point error is looked for, so that neither `np.errstate` nor a warning has a part in it;
+ * the flags that a loop leaves behind are those that a ufunc called under "ignore" leaves, and NumPy clears them before
+ * it looks.
  */
 #include "native.h"
 
@@ -128,7 +129,8 @@ store_number(PyObject *number, int type, char *to)
 static inline bool
 same_shape(PyArrayObject *a, PyArrayObject *b)
 {
-    return PyArray_NDIM(a) == PyArray_NDIM(b) && PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a));
+    return PyArray_NDIM(a) == PyArray_NDIM(b) &&
+           PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a));
 }
 
 /* The layouts of an array of two and more dimensions that an inner loop can walk through in one go. */
@@ -258,7 +260,8 @@ typedef struct {
     bool numbers_of_floats; /* only beside floating-point elements: a comparison */
 } Elementwise;
 
-/* Return the array of a call, LEFT_TO_PYTHON, or NULL with an exception. `*tracked` says whether it is to be recorded. */
+/* Return the array of a call, LEFT_TO_PYTHON, or NULL with an exception. `*tracked` says whether it is to be recorded.
+ */
 static PyObject *
 compute(FunctionObject *self, PyObject *const *args, bool inherited, bool *tracked)
 {
@@ -309,7 +312,8 @@ static PyObject *
 answer_elementwise(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
     Elementwise *of = self->data;
-    if (count != of->kernel.inputs || (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0) || !is_plain_tensor(args[0])) {
+    if (count != of->kernel.inputs || (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0) ||
+        !is_plain_tensor(args[0])) {
         return LEFT_TO_PYTHON;
     }
     bool tracked;

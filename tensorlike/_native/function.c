@@ -14,9 +14,15 @@
 
 PyObject left_to_python; /* Only its address is used. */
 
+/* While it is not 0 every call is left to Python, for tools that watch Python's frames. */
+static int paused;
+
 static PyObject *
 function_vectorcall(FunctionObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
 {
+    if (paused > 0) {
+        return PyObject_Vectorcall(self->python, args, flags, keywords);
+    }
     if (self->handler != NULL) {
         PyObject *result = self->handler(self, args, PyVectorcall_NARGS(flags), keywords);
         if (result != LEFT_TO_PYTHON) {
@@ -208,7 +214,8 @@ function_inherited(FunctionObject *self, PyObject *const *args, Py_ssize_t count
     PyObject *result = LEFT_TO_PYTHON;
     if (self->inherited != NULL) {
         PyObject *given = args[1];
-        result = self->inherited(self, (PyTypeObject *)args[0], ((PyTupleObject *)given)->ob_item, PyTuple_GET_SIZE(given));
+        result = self->inherited(self, (PyTypeObject *)args[0], ((PyTupleObject *)given)->ob_item,
+                                 PyTuple_GET_SIZE(given));
     }
     return result == LEFT_TO_PYTHON ? Py_NewRef(Py_NotImplemented) : result;
 }
@@ -312,8 +319,28 @@ set_recorder(PyObject *function, recorder_t recorder, void *data, void (*free_da
     return 0;
 }
 
+/* pause(change): adds to the number of those who want every call to be answered by Python. */
+static PyObject *
+pause_core(PyObject *Py_UNUSED(module), PyObject *change)
+{
+    long by = PyLong_AsLong(change);
+    if (by == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    paused += (int)by;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef module_methods[] = {
+    {"pause", pause_core, METH_O, NULL},
+    {NULL},
+};
+
 int
 add_function(PyObject *module)
 {
+    if (PyModule_AddFunctions(module, module_methods) < 0) {
+        return -1;
+    }
     return PyModule_AddType(module, &FunctionType);
 }

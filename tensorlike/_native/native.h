@@ -54,7 +54,7 @@ bool is_inference(TensorObject *tensor);
 typedef struct {
     PyTypeObject *tensor;    /* tensorlike.Tensor */
     PyTypeObject *parameter; /* tensorlike.nn.Parameter: plain as well */
-    PyObject *tensors;       /* the set state.TENSORS, empty while a mode is on anywhere: Note [The plain set is the mode flag] */
+    PyObject *tensors;       /* the set state.TENSORS, empty while a mode is on */
     PyObject *state;         /* the ContextVar state.STATE */
     PyObject *clear;         /* state.CLEAR: nothing is switched, and calls are recorded */
     PyObject *missing;       /* core.MISSING */

@@ -186,9 +186,11 @@ class TestOrder:
                 assert_same(function, one)
 
 
-MANY = [tl.cat, tl.stack, tl.hstack, tl.atleast_1d, tl.block_diag, tl.meshgrid, tl.linalg.multi_dot, tl.where,
-        tl.einsum, tl.nn.functional.linear, tl.lerp, tl.addmm, tl.broadcast_tensors, tl.index_put, tl.split]  # fmt: skip
-FEW = [OPERANDS[name] for name in ("duck", "duck below", "refusing", "instance", "logging", "quiet", "tensor", "number")]
+MANY = [
+    tl.cat, tl.stack, tl.hstack, tl.atleast_1d, tl.block_diag, tl.meshgrid, tl.linalg.multi_dot, tl.where,
+    tl.einsum, tl.nn.functional.linear, tl.lerp, tl.addmm, tl.broadcast_tensors, tl.index_put, tl.split,
+]  # fmt: skip
+FEW = [OPERANDS[n] for n in ("duck", "duck below", "refusing", "instance", "logging", "quiet", "tensor", "number")]
 
 
 @pytest.mark.parametrize("name", CONTEXTS)

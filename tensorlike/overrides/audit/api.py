@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from tensorlike._native import paused
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch import DisableTorchFunction
 from tensorlike.dispatch.core import MISSING
@@ -195,8 +196,8 @@ class TensorlikeApi:
         return form.operation, arguments
 
     def watching(self, trace: Trace) -> contextlib.AbstractContextManager[None]:
-        """Return a context without effect: every call has a frame."""
-        return contextlib.nullcontext()
+        """Return a context in which every call has a frame."""
+        return paused()
 
     def is_own_code(self, code: CodeType) -> bool:
         """Return whether `code` belongs to the library, so that it is no implementation of a type."""
