@@ -216,5 +216,12 @@ int add_node(PyObject *module);
 int add_record(PyObject *module);
 int add_program(PyObject *module);
 int add_engine(PyObject *module);
+int add_meta(PyObject *module);
+int add_families(PyObject *module);
+int add_views(PyObject *module);
+int add_reductions(PyObject *module);
+int add_products(PyObject *module);
+int add_joining(PyObject *module);
+int add_copies(PyObject *module);
 
 #endif

@@ -250,7 +250,7 @@ set_history(const Recorder *self, TensorObject *made, PyObject *node)
 
 /* Return the edges of the operands as a tuple and the bits of those that are there, NULL with an exception. */
 static PyObject *
-edges_of(const Recorder *self, PyObject *const *parameters, unsigned *with_edges)
+edges_of(const Recorder *self, PyObject *const *parameters, Py_ssize_t count, unsigned *with_edges)
 {
     PyObject *edges = PyTuple_New(self->operand_count);
     if (edges == NULL) {
@@ -259,7 +259,7 @@ edges_of(const Recorder *self, PyObject *const *parameters, unsigned *with_edges
     *with_edges = 0;
     for (int i = 0; i < self->operand_count; i++) {
         const Operand *operand = &self->operands[i];
-        PyObject *value = parameters[operand->parameter], *edge = Py_None;
+        PyObject *value = operand->parameter < count ? parameters[operand->parameter] : Py_None, *edge = Py_None;
         if (operand->has_formula && is_any_tensor(value) && is_tracked(as_tensor(value))) {
             edge = edge_of(as_tensor(value));
             if (edge == NULL) {
@@ -283,36 +283,61 @@ is_differentiable(PyArrayObject *array)
     return kind == 'f' || kind == 'c' || kind == 'V';
 }
 
-static PyObject *
-record(Recorder *self, PyTypeObject *type, PyObject *array, PyObject *const *parameters, Py_ssize_t count)
+typedef enum { FAILED = -1, NO_NODE, NODE, PYTHON } Answer;
+
+/* Whether a result gets a node, as far as can be told before edges are looked for. */
+static Answer
+answer_to(const Recorder *self, PyObject *array, PyObject *const *parameters, Py_ssize_t count)
 {
     if (provided.tensor == NULL || graph.edge_of == NULL || !PyArray_CheckExact(array) ||
         count > PyTuple_GET_SIZE(self->defaults)) {
-        return LEFT_TO_PYTHON;
+        return PYTHON;
     }
     for (int i = 0; i < self->operand_count; i++) {
         const Operand *operand = &self->operands[i];
-        if (operand->parameter >= count || !is_readable(parameters[operand->parameter], operand->only_tensor)) {
-            return LEFT_TO_PYTHON;
+        PyObject *value = operand->parameter < count ? parameters[operand->parameter]
+                                                     : PyTuple_GET_ITEM(self->defaults, operand->parameter);
+        if (!is_readable(value, operand->only_tensor)) {
+            return PYTHON;
         }
     }
     for (Py_ssize_t i = count; i < PyTuple_GET_SIZE(self->defaults); i++) {
         if (PyTuple_GET_ITEM(self->defaults, i) == provided.missing) {
-            return LEFT_TO_PYTHON;
+            return PYTHON;
         }
     }
     int recording = recording_now();
     if (recording < 0) {
-        return NULL;
+        return FAILED;
     }
     if (!recording || (self->rule == DIFFERENTIABLE_OR_NO_NODE && !is_differentiable((PyArrayObject *)array))) {
-        return new_tensor_of(type, Py_NewRef(array));
+        return NO_NODE;
     }
-    if (self->rule == DIFFERENTIABLE_OR_PYTHON && !is_differentiable((PyArrayObject *)array)) {
-        return LEFT_TO_PYTHON; /* It raises if there is an edge. */
+    /* It raises if there is an edge. */
+    return self->rule == DIFFERENTIABLE_OR_PYTHON && !is_differentiable((PyArrayObject *)array) ? PYTHON : NODE;
+}
+
+/* Give `made` its node. Takes `edges` over, also when it fails. */
+static int
+add_node_of(const Recorder *self, TensorObject *made, PyObject *edges, unsigned with_edges,
+            PyObject *const *parameters, Py_ssize_t count)
+{
+    PyObject *node = new_node(self, edges, with_edges, (PyArrayObject *)made->data, parameters, count);
+    return node == NULL ? -1 : set_history(self, made, node);
+}
+
+static PyObject *
+record(Recorder *self, PyTypeObject *type, PyObject *array, PyObject *const *parameters, Py_ssize_t count)
+{
+    Answer answer = answer_to(self, array, parameters, count);
+    if (answer == FAILED) {
+        return NULL;
+    }
+    if (answer != NODE) {
+        return answer == PYTHON ? LEFT_TO_PYTHON : new_tensor_of(type, Py_NewRef(array));
     }
     unsigned with_edges;
-    PyObject *edges = edges_of(self, parameters, &with_edges);
+    PyObject *edges = edges_of(self, parameters, count, &with_edges);
     if (edges == NULL) {
         return NULL;
     }
@@ -321,8 +346,7 @@ record(Recorder *self, PyTypeObject *type, PyObject *array, PyObject *const *par
         Py_DECREF(edges);
         return made;
     }
-    PyObject *node = new_node(self, edges, with_edges, (PyArrayObject *)array, parameters, count);
-    if (node == NULL || set_history(self, as_tensor(made), node) < 0) {
+    if (add_node_of(self, as_tensor(made), edges, with_edges, parameters, count) < 0) {
         Py_DECREF(made);
         return NULL;
     }
@@ -338,6 +362,29 @@ record_result(PyObject *recorder, PyTypeObject *type, PyObject *array, PyObject 
         return LEFT_TO_PYTHON;
     }
     return record((Recorder *)recorder, type, array, parameters, count);
+}
+
+int
+record_onto(PyObject *recorder, PyObject *made, PyObject *const *parameters, Py_ssize_t count)
+{
+    if (!Py_IS_TYPE(recorder, &RecorderType)) {
+        return 0;
+    }
+    Recorder *self = (Recorder *)recorder;
+    Answer answer = answer_to(self, as_tensor(made)->data, parameters, count);
+    if (answer != NODE) {
+        return answer == FAILED ? -1 : answer == NO_NODE;
+    }
+    unsigned with_edges;
+    PyObject *edges = edges_of(self, parameters, count, &with_edges);
+    if (edges == NULL) {
+        return -1;
+    }
+    if (!with_edges) {
+        Py_DECREF(edges);
+        return 1;
+    }
+    return add_node_of(self, as_tensor(made), edges, with_edges, parameters, count) < 0 ? -1 : 1;
 }
 
 /* ---- the object */

@@ -124,5 +124,8 @@ PyObject *add_small(PyObject *a, PyObject *b, PyObject *out);
 PyObject *record_result(PyObject *recorder, PyTypeObject *type, PyObject *array, PyObject *const *parameters,
                         Py_ssize_t count);
 
+/* Give `made`, a view that was made of the first parameter, the node that `record_result` would make: 1, 0 when Python
+ * has to do it, -1 with an exception. */
+int record_onto(PyObject *recorder, PyObject *made, PyObject *const *parameters, Py_ssize_t count);
 
 #endif

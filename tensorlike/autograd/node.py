@@ -378,9 +378,7 @@ def leaf_edge(leaf: Any) -> Edge:
         if meta.hooks is not None:
             add_tensor_hooks(node, 0, meta.hooks)
         # Two threads that first use the leaf at once both continue with the edge of one of them.
-        edge = meta.__dict__.setdefault("leaf_edge", (node, 0))
-        if edge is None:
-            edge = meta.leaf_edge = (node, 0)
+        edge = meta.keep_leaf_edge((node, 0))
     return edge
 
 

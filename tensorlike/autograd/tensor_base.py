@@ -66,10 +66,22 @@ class AutogradMeta:
     retains_grad: bool = False
     inference: bool = False
 
+    def keep_leaf_edge(self, edge: tuple[Any, int]) -> tuple[Any, int]:
+        """Keep this edge as that of the leaf if it has none, and return the one that is kept."""
+        kept = self.__dict__.setdefault("leaf_edge", edge)
+        if kept is None:
+            kept = self.leaf_edge = edge
+        return kept  # type: ignore[no-any-return]
+
+
+if not TYPE_CHECKING and _core is not None:
+    # The same fields and defaults, in a C struct.
+    AutogradMeta = _core.AutogradMeta
+
 
 def _of_meta(name: str) -> Any:
     """Return a property of tensors that reads and writes a field of their `AutogradMeta`."""
-    default = getattr(AutogradMeta, name)
+    default = getattr(AutogradMeta(), name)
 
     def read(self: Any) -> Any:
         meta = self._tl_meta

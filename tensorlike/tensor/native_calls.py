@@ -16,6 +16,7 @@ from tensorlike.dispatch import state
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC
 
+from . import native_families
 from .declaration import Declaration
 from .generate import allows_number
 from .generate_hot import fast_operands, writes_fast
@@ -33,6 +34,8 @@ def prepare(function: Any) -> None:
     d = form.operation
     if isinstance(d, Declaration) and isinstance(d.hot, str):
         _prepare_elementwise(function, form, d)
+    elif not form.early:
+        native_families.attach(function, form)
 
 
 def _prepare_dispatch(function: Any, form: Form) -> None:
