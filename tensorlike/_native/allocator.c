@@ -41,7 +41,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
 #endif
 
-#define ALIGNMENT 64                           /* a register of AVX-512, and a line of the cache */
+#define ALIGNMENT 64                          /* a register of AVX-512, and a line of the cache */
 #define MALLOC_ALIGNMENT (2 * sizeof(size_t)) /* what malloc promises */
 #define PAGE 4096
 #define HUGE_PAGE ((size_t)1 << 21)
@@ -572,9 +572,9 @@ memory_stats(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     drop_lock();
     return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n}", "allocated_bytes", now.allocated_bytes,
                          "allocated_blocks", now.allocated_blocks, "peak_allocated_bytes", now.peak_allocated_bytes,
-                         "cached_bytes", cached_bytes, "cached_blocks", cached_blocks, "cache_limit",
-                         (Py_ssize_t)limit, "hits", now.hits, "misses", now.misses, "released_blocks", now.released,
-                         "retries", now.retries);
+                         "cached_bytes", cached_bytes, "cached_blocks", cached_blocks, "cache_limit", (Py_ssize_t)limit,
+                         "hits", now.hits, "misses", now.misses, "released_blocks", now.released, "retries",
+                         now.retries);
 }
 
 static PyMethodDef methods[] = {

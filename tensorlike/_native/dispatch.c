@@ -13,15 +13,15 @@
 #define MOST_OPERANDS 64 /* with those in sequences */
 
 typedef struct Dispatched {
-    int required;  /* positional arguments that must be given */
-    int most;      /* and that may be given */
+    int required; /* positional arguments that must be given */
+    int most;     /* and that may be given */
     int count;
     int places[MOST_PLACES]; /* of the operands among the positional parameters */
     bool many[MOST_PLACES];  /* a list or tuple there has operands in it */
-    bool is_operator; /* None is foreign to it */
-    bool of_plain;    /* dispatched as another function where the left operand is plain */
-    PyObject *key;    /* the `func` that types receive */
-    PyObject *reflected; /* that of `core.dispatch`, None for functions */
+    bool is_operator;        /* None is foreign to it */
+    bool of_plain;           /* dispatched as another function where the left operand is plain */
+    PyObject *key;           /* the `func` that types receive */
+    PyObject *reflected;     /* that of `core.dispatch`, None for functions */
     /* The plan that was found last, for one operand or two: see `known_plan`. All borrowed. */
     uint64_t plans_version;
     PyTypeObject *types[2];

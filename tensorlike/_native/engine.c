@@ -797,7 +797,8 @@ run_graph(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
         PyErr_SetString(PyExc_TypeError, "run_graph() takes 7 arguments, after provide_graph()");
         return NULL;
     }
-    int keep_graph = PyObject_IsTrue(args[2]), create_graph = PyObject_IsTrue(args[3]), closely = PyObject_IsTrue(args[6]);
+    int keep_graph = PyObject_IsTrue(args[2]), create_graph = PyObject_IsTrue(args[3]),
+        closely = PyObject_IsTrue(args[6]);
     if (keep_graph < 0 || create_graph < 0 || closely < 0) {
         return NULL;
     }

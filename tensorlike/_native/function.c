@@ -214,8 +214,8 @@ function_inherited(FunctionObject *self, PyObject *const *args, Py_ssize_t count
     PyObject *result = LEFT_TO_PYTHON;
     if (self->inherited != NULL) {
         PyObject *given = args[1];
-        result = self->inherited(self, (PyTypeObject *)args[0], ((PyTupleObject *)given)->ob_item,
-                                 PyTuple_GET_SIZE(given));
+        result =
+            self->inherited(self, (PyTypeObject *)args[0], ((PyTupleObject *)given)->ob_item, PyTuple_GET_SIZE(given));
     }
     return result == LEFT_TO_PYTHON ? Py_NewRef(Py_NotImplemented) : result;
 }
@@ -231,10 +231,7 @@ static PyMemberDef function_members[] = {
     {NULL},
 };
 
-#define OF_PYTHON(name)                                                                                                \
-    {                                                                                                                  \
-        name, (getter)function_attribute, (setter)function_set_attribute, NULL, name                                   \
-    }
+#define OF_PYTHON(name) {name, (getter)function_attribute, (setter)function_set_attribute, NULL, name}
 
 static PyGetSetDef function_getset[] = {
     OF_PYTHON("__name__"),

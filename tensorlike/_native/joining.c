@@ -191,14 +191,9 @@ handle_choice(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyO
     for (npy_intp i = 0; i < size; i++, to += item) {
         const char *from = chosen[i] ? first.data + i * first.stride : second.data + i * second.stride;
         switch (item) {
-            case 4:
-                memcpy(to, from, 4);
-                break;
-            case 8:
-                memcpy(to, from, 8);
-                break;
-            default:
-                memcpy(to, from, item);
+        case 4: memcpy(to, from, 4); break;
+        case 8: memcpy(to, from, 8); break;
+        default: memcpy(to, from, item);
         }
     }
     return finish(recording, how, result, args, 3);

@@ -4,8 +4,8 @@
 /* Fields and their defaults; objects all, for Note [Slots in C] in tensor.c. */
 #define FIELDS(each)                                                                                                   \
     each(requires_grad, Py_False) each(view_base, Py_None) each(view_version, zero) each(view_refuses, Py_None)        \
-    each(grad_value, Py_None) each(grad_dtype, Py_False) each(leaf_edge, Py_None) each(hooks, Py_None)                 \
-    each(post_accumulate_hooks, Py_None) each(retains_grad, Py_False) each(inference, Py_False)
+        each(grad_value, Py_None) each(grad_dtype, Py_False) each(leaf_edge, Py_None) each(hooks, Py_None)             \
+            each(post_accumulate_hooks, Py_None) each(retains_grad, Py_False) each(inference, Py_False)
 
 #define VISIT(name, default) Py_VISIT(self->name);
 #define CLEAR(name, default) Py_CLEAR(self->name);

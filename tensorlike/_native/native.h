@@ -52,18 +52,18 @@ bool is_inference(TensorObject *tensor);
 /* ---- module.c: objects of the Python side, given once by `core.provide(...)`; strong references */
 
 typedef struct {
-    PyTypeObject *tensor;    /* tensorlike.Tensor */
-    PyTypeObject *parameter; /* tensorlike.nn.Parameter: plain as well */
-    PyObject *tensors;       /* the set state.TENSORS: Note [The plain set is the mode flag] */
-    PyObject *state;         /* the ContextVar state.STATE */
-    PyObject *clear;         /* state.CLEAR: nothing is switched, and calls are recorded */
-    PyObject *missing;       /* core.MISSING */
-    PyObject *plans;         /* the dict core._PLANS: operand types -> Plan */
-    PyObject *prepare;       /* prepare(function): gives a function its handler at its first call */
-    PyObject *unanswered;    /* core.unanswered: what follows when every type returned NotImplemented */
+    PyTypeObject *tensor;      /* tensorlike.Tensor */
+    PyTypeObject *parameter;   /* tensorlike.nn.Parameter: plain as well */
+    PyObject *tensors;         /* the set state.TENSORS: Note [The plain set is the mode flag] */
+    PyObject *state;           /* the ContextVar state.STATE */
+    PyObject *clear;           /* state.CLEAR: nothing is switched, and calls are recorded */
+    PyObject *missing;         /* core.MISSING */
+    PyObject *plans;           /* the dict core._PLANS: operand types -> Plan */
+    PyObject *prepare;         /* prepare(function): gives a function its handler at its first call */
+    PyObject *unanswered;      /* core.unanswered: what follows when every type returned NotImplemented */
     PyObject *went_in_circles; /* core.went_in_circles: the error for a RecursionError of a handler */
-    PyObject *activation;    /* the class state.Activation */
-    Py_ssize_t large;        /* threads.LARGE: larger arrays are left to Python, which may use more threads */
+    PyObject *activation;      /* the class state.Activation */
+    Py_ssize_t large;          /* threads.LARGE: larger arrays are left to Python, which may use more threads */
     /* Where a State and an Activation have their slots. */
     struct {
         Py_ssize_t clear, recording, modes, trace, all_disabled, subclasses_disabled, without_mode, mode, over;
@@ -153,8 +153,8 @@ struct FunctionObject {
     void *data;        /* what the handler knows of the operation */
     void (*free_data)(void *data);
     int (*traverse_data)(void *data, visitproc visit, void *arg); /* or NULL */
-    inherited_t inherited;      /* or NULL; it may use `data` */
-    recorder_t recorder;        /* or NULL: recorded calls are left to Python */
+    inherited_t inherited;                                        /* or NULL; it may use `data` */
+    recorder_t recorder;                                          /* or NULL: recorded calls are left to Python */
     void *recorder_data;
     void (*free_recorder_data)(void *data);
     struct Dispatched *dispatched; /* what dispatch knows of the operands, or NULL: dispatch.c */

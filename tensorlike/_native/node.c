@@ -244,8 +244,7 @@ slot_offset(PyTypeObject *type, PyObject *name)
         return -1;
     }
     Py_ssize_t offset = -1;
-    if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) &&
-        PyType_IsSubtype(type, PyDescr_TYPE(descriptor))) {
+    if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) && PyType_IsSubtype(type, PyDescr_TYPE(descriptor))) {
         offset = ((PyMemberDescrObject *)descriptor)->d_member->offset;
     }
     else {
@@ -273,8 +272,8 @@ python_next_sequence_number(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ign
 static PyObject *
 provide_graph(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"edge_of", "released", "packed", "accumulate", "node_globals", "visit", "add_recorded",
-                            "add_arrays", "unbroadcast", NULL};
+    static char *names[] = {"edge_of", "released",     "packed",     "accumulate",  "node_globals",
+                            "visit",   "add_recorded", "add_arrays", "unbroadcast", NULL};
     Graph given = {0};
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "$OOO!O!O!OOOO:provide_graph", names, &given.edge_of,
                                      &given.released, &PyType_Type, &given.packed, &PyType_Type, &given.accumulate,
@@ -286,13 +285,20 @@ provide_graph(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
         PyObject **place;
         const char *text;
     } words[] = {
-        {&given.recording, "recording"},     {&given.requires_grad, "requires_grad"},
-        {&given.view_base, "view_base"},     {&given.leaf_edge, "leaf_edge"},
-        {&given.grad_value, "grad_value"},   {&given.hooks, "post_accumulate_hooks"},
-        {&given.apply, "_tl_apply"},         {&given.release, "_tl_release"},
-        {&given.outputs, "_tl_outputs"},     {&given.special, "_tl_special"},
-        {&given.data, "_tl_data"},           {&given.shape, "shape"},
-        {&given.accumulating, "accumulating"}, {&given.acquire, "acquire"},
+        {&given.recording, "recording"},
+        {&given.requires_grad, "requires_grad"},
+        {&given.view_base, "view_base"},
+        {&given.leaf_edge, "leaf_edge"},
+        {&given.grad_value, "grad_value"},
+        {&given.hooks, "post_accumulate_hooks"},
+        {&given.apply, "_tl_apply"},
+        {&given.release, "_tl_release"},
+        {&given.outputs, "_tl_outputs"},
+        {&given.special, "_tl_special"},
+        {&given.data, "_tl_data"},
+        {&given.shape, "shape"},
+        {&given.accumulating, "accumulating"},
+        {&given.acquire, "acquire"},
         {&given.unlock, "release"},
     };
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -339,8 +345,8 @@ add_node(PyObject *module)
     }
     /* The names of the members, as a class written in Python has them: those that copy a node read them. `copy.copy` wants
      * one for each word of the struct, and goes on where a name is unset. */
-    PyObject *slots = Py_BuildValue("(ssssssss)", "_tl_dtype", "_tl_edges", "_tl_sequence_number", "_tl_shape", "_tl_few",
-                                    "_tl_numbers", "_tl_following_0", "_tl_following_1");
+    PyObject *slots = Py_BuildValue("(ssssssss)", "_tl_dtype", "_tl_edges", "_tl_sequence_number", "_tl_shape",
+                                    "_tl_few", "_tl_numbers", "_tl_following_0", "_tl_following_1");
     if (slots == NULL || PyDict_SetItemString(NodeStateType.tp_dict, "__slots__", slots) < 0) {
         Py_XDECREF(slots);
         return -1;

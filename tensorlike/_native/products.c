@@ -6,9 +6,9 @@
 typedef struct {
     PyObject *names; /* of the parameters: the operands, and a third one to add, which may be absent */
     PyObject *product;
-    PyObject *sum;            /* the ufunc that adds the third operand to each row, or NULL */
-    npy_intp largest;         /* the most multiplications */
-    bool ranks[4][3];         /* the numbers of dimensions of the operands; 3 of the first stands for more as well */
+    PyObject *sum;    /* the ufunc that adds the third operand to each row, or NULL */
+    npy_intp largest; /* the most multiplications */
+    bool ranks[4][3]; /* the numbers of dimensions of the operands; 3 of the first stands for more as well */
     bool is_second_transposed;
     Recording recording;
     Loop loops[NPY_NTYPES_LEGACY];
@@ -134,8 +134,15 @@ handle_product(FunctionObject *self, PyObject *const *args, Py_ssize_t count, Py
     set_matrix(&out, left.rows, item * right.columns, right.columns, item);
     char *operands[] = {PyArray_DATA(first), PyArray_DATA(second), PyArray_DATA(result)};
     npy_intp sizes[] = {1, left.rows, left.columns, right.columns};
-    npy_intp strides[] = {0, 0, 0, left.row_stride, left.column_stride, right.row_stride, right.column_stride,
-                          out.row_stride, out.column_stride};
+    npy_intp strides[] = {0,
+                          0,
+                          0,
+                          left.row_stride,
+                          left.column_stride,
+                          right.row_stride,
+                          right.column_stride,
+                          out.row_stride,
+                          out.column_stride};
     loop->run(operands, sizes, strides, loop->data);
     if (added != NULL) {
         for (npy_intp i = 0; i < left.rows; i++) {

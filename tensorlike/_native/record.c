@@ -9,7 +9,7 @@
 #define MOST_SAVED 12
 
 typedef struct {
-    int parameter;   /* its place among the parameters */
+    int parameter; /* its place among the parameters */
     bool has_formula;
     bool only_tensor; /* nothing else may stand for it */
 } Operand;
@@ -319,8 +319,8 @@ answer_to(const Recorder *self, PyObject *array, PyObject *const *parameters, Py
 
 /* Give `made` its node. Takes `edges` over, also when it fails. */
 static int
-add_node_of(const Recorder *self, TensorObject *made, PyObject *edges, unsigned with_edges,
-            PyObject *const *parameters, Py_ssize_t count)
+add_node_of(const Recorder *self, TensorObject *made, PyObject *edges, unsigned with_edges, PyObject *const *parameters,
+            Py_ssize_t count)
 {
     PyObject *node = new_node(self, edges, with_edges, (PyArrayObject *)made->data, parameters, count);
     return node == NULL ? -1 : set_history(self, made, node);
@@ -414,8 +414,9 @@ read_operands(Recorder *self, PyObject *operands)
     for (Py_ssize_t i = 0; i < count; i++) {
         Operand *operand = &self->operands[i];
         int has_formula, only_tensor;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(operands, i), "ipp;an operand is (parameter, has a formula, only a tensor)",
-                              &operand->parameter, &has_formula, &only_tensor)) {
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(operands, i),
+                              "ipp;an operand is (parameter, has a formula, only a tensor)", &operand->parameter,
+                              &has_formula, &only_tensor)) {
             return -1;
         }
         if (operand->parameter < 0 || operand->parameter >= PyTuple_GET_SIZE(self->defaults)) {
@@ -581,7 +582,8 @@ record_in_python(PyObject *recorder, PyTypeObject *type, PyObject *array, PyObje
     if (Py_IS_TYPE(recorder, &RecorderType)) {
         Recorder *self = (Recorder *)recorder;
         python = self->python;
-        for (Py_ssize_t i = count; i < PyTuple_GET_SIZE(self->defaults) && given < (Py_ssize_t)Py_ARRAY_LENGTH(args); i++) {
+        for (Py_ssize_t i = count; i < PyTuple_GET_SIZE(self->defaults) && given < (Py_ssize_t)Py_ARRAY_LENGTH(args);
+             i++) {
             args[given++] = PyTuple_GET_ITEM(self->defaults, i);
         }
     }

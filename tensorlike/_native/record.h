@@ -69,16 +69,16 @@ long long next_sequence_number(void);
 /* ---- what C needs of the Python side of the graph, given once by `core.provide_graph(...)`; strong references */
 
 typedef struct {
-    PyObject *edge_of;            /* node.edge_of */
-    PyObject *released;           /* node.RELEASED */
-    PyTypeObject *packed;         /* node.Packed */
-    PyTypeObject *accumulate;     /* node.AccumulateGrad */
-    Py_ssize_t leaf;              /* the offset of its slot `_leaf` */
-    PyObject *node_globals;       /* the globals of node.py, where `accumulating` is replaced after a fork */
-    PyObject *visit;              /* engine._visit */
-    PyObject *add_recorded;       /* engine._add_recorded */
-    PyObject *add_arrays;         /* engine._add_arrays */
-    PyObject *unbroadcast;        /* engine.unbroadcast_and_cast */
+    PyObject *edge_of;        /* node.edge_of */
+    PyObject *released;       /* node.RELEASED */
+    PyTypeObject *packed;     /* node.Packed */
+    PyTypeObject *accumulate; /* node.AccumulateGrad */
+    Py_ssize_t leaf;          /* the offset of its slot `_leaf` */
+    PyObject *node_globals;   /* the globals of node.py, where `accumulating` is replaced after a fork */
+    PyObject *visit;          /* engine._visit */
+    PyObject *add_recorded;   /* engine._add_recorded */
+    PyObject *add_arrays;     /* engine._add_arrays */
+    PyObject *unbroadcast;    /* engine.unbroadcast_and_cast */
     /* Interned names. */
     PyObject *recording, *requires_grad, *view_base, *leaf_edge, *grad_value, *hooks;
     PyObject *apply, *release, *outputs, *special, *data, *shape, *accumulating, *acquire, *unlock;

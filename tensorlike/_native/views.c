@@ -9,14 +9,13 @@ typedef struct {
     int ndim;
     npy_intp shape[NPY_MAXDIMS];
     npy_intp strides[NPY_MAXDIMS];
-    npy_intp offset; /* in bytes */
-    bool same_array; /* the array itself */
+    npy_intp offset;  /* in bytes */
+    bool same_array;  /* the array itself */
     bool same_tensor; /* the operand itself */
 } Geometry;
 
 /* Fill in the geometry of a view of `array`, for the arguments behind the operand; false for what is left to Python. */
 typedef bool (*kind_t)(Geometry *view, PyArrayObject *array, PyObject *const *args, Py_ssize_t count);
-
 
 static void
 start_as(Geometry *view, PyArrayObject *array)
@@ -496,8 +495,9 @@ static int
 last_view(PyObject *index)
 {
     if (!PyTuple_CheckExact(index)) {
-        return PyLong_CheckExact(index) ? SELECT
-               : PySlice_Check(index) && ((PySliceObject *)index)->step == Py_None ? SLICE : -1;
+        return PyLong_CheckExact(index)                                            ? SELECT
+               : PySlice_Check(index) && ((PySliceObject *)index)->step == Py_None ? SLICE
+                                                                                   : -1;
     }
     Py_ssize_t count = PyTuple_GET_SIZE(index);
     for (Py_ssize_t i = count - 1; i >= 0; i--) {

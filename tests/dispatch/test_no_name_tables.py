@@ -125,7 +125,16 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     },
     "tensor/generate.py": {PARAMETER: "bool dim float int", "a rule of `out`": "dtype", GENERATED: "tensor"},
     "tensor/generate_hot.py": {GENERATED: "tensor"},
-    "tensor/generate_recording.py": {"what a formula of a derivative asks for": "grad", PARAMETER: "dtype"},
+    "tensor/formula_programs.py": {
+        OPERATOR: "add sub rsub mul neg",
+        "what a formula of a derivative asks for": "grad",
+        "a step of a program, or an argument of one": "fill gradient",
+    },
+    "tensor/generate_recording.py": {
+        "what a formula of a derivative asks for": "grad",
+        "what a recorder saves of an operand": "shape",
+        PARAMETER: "dtype",
+    },
     "tensor/generator.py": {DEVICE: "cpu cuda"},
     "tensor/history.py": {STATE: "grad_dtype"},
     "tensor/named_results.py": {PROTOCOL: "__repr__"},

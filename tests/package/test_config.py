@@ -96,7 +96,10 @@ def test_a_core_of_other_sources_is_refused(tmp_path: Path, monkeypatch: pytest.
     [
         ("os.environ['TENSORLIKE_PURE'] = '1'", "switched off by TENSORLIKE_PURE"),
         ("sys.implementation.name = 'other'", "it is written for CPython, and this is other"),
-        ("sysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1", "it does not support CPython without the global"),
+        (
+            "sys.version_info = (3, 13, 0, 'final', 0)\nsysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1",
+            "it does not support CPython without the global",
+        ),
         ("sys.modules['tensorlike._native.core'] = None", "it was not built for this Python"),
     ],
 )
