@@ -25,11 +25,15 @@ def _can_run_without_lock() -> bool:
 
     return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
+
 _REBUILD = "build it again, as by `python -m pip install -e .`"
 
 
 def _load() -> tuple[Any, str]:
-    if os.environ.get("TENSORLIKE_PURE", "0") not in ("", "0"):
+    wish = os.environ.get("TENSORLIKE_PURE", "")
+    if not wish:
+        return None, "it is on trial, and used where TENSORLIKE_PURE=0 asks for it"
+    if wish != "0":
         return None, "switched off by TENSORLIKE_PURE"
     if sys.implementation.name != "cpython":
         return None, f"it is written for CPython, and this is {sys.implementation.name}"
