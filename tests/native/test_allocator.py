@@ -23,6 +23,9 @@ from tensorlike.tensor.memory import keep_memory
 handler_name = np._core.multiarray.get_handler_name
 MEGABYTE = 1 << 20
 
+without_sanitizers = pytest.mark.skipif(
+    "asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer keeps what was freed, and maps much itself"
+)
 kept = pytest.mark.skipif(
     core is None or os.environ.get("TENSORLIKE_ALLOCATOR") == "system", reason="memory is kept by the native core"
 )
@@ -435,6 +438,7 @@ class TestBounds:
         assert tl.memory_stats()["cached_bytes"] < MEGABYTE
         assert tl.memory_stats()["cached_blocks"] <= 64 * 20
 
+    @without_sanitizers
     def test_memory_is_given_back_to_the_system(self):
         program = """
 import tensorlike as tl
@@ -459,6 +463,7 @@ for size in (1_000_000, 20_000):
             pytest.skip("this system does not say how much memory is resident")
         run(program, TENSORLIKE_MEMORY_CACHE_LIMIT="512M")
 
+    @without_sanitizers
     def test_under_pressure_the_cache_is_dropped(self):
         program = """
 import resource
