@@ -9,7 +9,13 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 #: Public functions that PyTorch does not have, by their full names, with the reason: no parity test compares them.
-OURS_ALONE = {"tensorlike.overridable": "makes a function of one's own overridable"}
+OURS_ALONE = {
+    "tensorlike.overridable": "makes a function of one's own overridable",
+    **dict.fromkeys(
+        ("tensorlike.empty_cache", "tensorlike.memory_stats", "tensorlike.set_memory_cache_limit"),
+        "the memory of results on the CPU, of which PyTorch keeps none; for GPUs it has the first two",
+    ),
+}
 
 # ------------------------------------------------------------------------------------- differences in samples' calls
 
