@@ -11,11 +11,8 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FunctionType
 from typing import Any
-
-from .fingerprint import fingerprint
 
 __all__ = ["core", "function_types", "paused", "reason"]
 
@@ -55,6 +52,10 @@ def _load() -> tuple[Any, str]:
 
 def _stale(module: Any) -> str:
     """Return why a core does not belong to the Python files around it, "" where it does."""
+    from pathlib import Path  # 3 ms, which pure mode need not pay.
+
+    from .fingerprint import fingerprint
+
     # The package is being imported, and has set its version by now.
     version = sys.modules["tensorlike"].__version__
     if getattr(module, "version", "") != version:

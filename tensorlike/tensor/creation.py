@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._native import core as native_core
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 
 from .backends import backend_for, device_of
@@ -61,8 +62,8 @@ def _unset(
 
 
 def _made_of(xp: Any, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
-    # Results on the CPU come from the memory that is kept for them: Note [Kernels run quietly].
-    run = run_quietly if xp is np else _run
+    # Results on the CPU come from the memory that is kept for them, where there is such memory (100 ns): decision 15.
+    run = run_quietly if native_core is not None and xp is np else _run
     if value is None:
         return run(xp.empty, shape, dtype)
     if type(value) is int and value == 0:  # -0.0 is equal to it.

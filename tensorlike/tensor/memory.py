@@ -12,7 +12,6 @@ import contextvars
 import os
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from numpy._core import multiarray
@@ -51,7 +50,7 @@ def empty_cache() -> None:
 
 
 def memory_stats() -> dict[str, int]:
-    """Return counters of the memory of results on the CPU.
+    """Return counters of the memory of results on the CPU, of blocks above 64 KiB: smaller ones are not kept.
 
     `allocated_bytes` and `allocated_blocks` are in arrays now, `peak_allocated_bytes` were at most. `cached_bytes` and
     `cached_blocks` are kept for new results, up to `cache_limit` bytes. `hits` results were given kept memory, `misses`
@@ -150,7 +149,8 @@ def _machine_memory() -> int:
         found = [_USUAL]
     for name in _CONTAINER_LIMITS:
         try:
-            written = Path(name).read_text(encoding="ascii").strip()
+            with open(name, encoding="ascii") as file:
+                written = file.read().strip()
         except (OSError, ValueError):
             continue
         if written.isdecimal():

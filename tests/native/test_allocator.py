@@ -431,12 +431,14 @@ class TestBounds:
         assert found["cached_bytes"] == 0
         assert found["released_blocks"] == 1
 
-    def test_small_blocks_are_bounded(self, handler):
-        for size in range(0, 1025, 8):
-            for block in [handler.malloc(size) for _ in range(200)]:
+    def test_small_blocks_are_not_kept(self, handler):
+        before = tl.memory_stats()
+        for size in (0, 8, 1000, KEPT_FROM):
+            for block in [handler.malloc(size) for _ in range(20)]:
                 handler.free(block)
-        assert tl.memory_stats()["cached_bytes"] < MEGABYTE
-        assert tl.memory_stats()["cached_blocks"] <= 64 * 20
+        assert not any(difference(before).values())
+        handler.free(handler.malloc(KEPT_FROM + 1))
+        assert difference(before)["cached_blocks"] == 1
 
     @without_sanitizers
     def test_memory_is_given_back_to_the_system(self):
