@@ -14,6 +14,7 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 FOLDER = Path("tensorlike", "_native")
+SHARED = Path("tensorlike", "include", "tensorlike", "core_api.h")
 WINDOWS = os.name == "nt"
 
 
@@ -57,7 +58,7 @@ def extensions() -> list[Extension]:
         Extension(
             "tensorlike._native.core",
             sources=sorted(path.as_posix() for path in FOLDER.glob("*.c")),
-            depends=sorted(path.as_posix() for path in FOLDER.glob("*.h")),
+            depends=sorted(path.as_posix() for path in [*FOLDER.glob("*.h"), SHARED]),
             include_dirs=[np.get_include()],
             define_macros=[
                 ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),

@@ -92,7 +92,7 @@ def main() -> int:
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
     print(machine)
     names = list(libraries)
-    print(f"{'':52}" + "".join(f"{n:>11}" for n in names) + f"{'/ numpy':>7}{'':7}{'/ torch':>7}")
+    print(report.heading(names))
     results: report.Results = {}
     failed = False
     for row in ROWS:

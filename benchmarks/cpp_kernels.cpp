@@ -32,6 +32,11 @@ Tensor function_backward(const Tensor& x, int64_t count) {
   for (int64_t i = 0; i < count; i++) gradient = torch::autograd::grad({Square::apply(x)}, {x}, {torch::ones_like(x)})[0];
   return gradient;
 }
+Tensor new_tensor(const Tensor& x, int64_t count) {
+  Tensor result;
+  for (int64_t i = 0; i < count; i++) result = at::empty({4}, x.options());
+  return result.zero_();
+}
 int64_t sizes(const Tensor& x, int64_t count) {
   int64_t total = 0;
   for (int64_t i = 0; i < count; i++) {
@@ -56,6 +61,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("add", &add, without_lock());
   m.def("function_forward", &function_forward, without_lock());
   m.def("function_backward", &function_backward, without_lock());
+  m.def("new_tensor", &new_tensor, without_lock());
   m.def("sizes", &sizes, without_lock());
   m.def("accessor_loop", &accessor_loop, without_lock());
 }

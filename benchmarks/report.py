@@ -9,7 +9,7 @@ from typing import Any
 
 from .timing import Measured, Ratio, ratio
 
-__all__ = ["beside", "compared", "line", "means", "picture", "shown", "written"]
+__all__ = ["again", "beside", "compared", "heading", "line", "means", "picture", "read", "shown", "table", "written"]
 
 Results = dict[str, dict[str, Any]]
 
@@ -46,6 +46,29 @@ def line(name: str, result: dict[str, Any], libraries: list[str]) -> str:
     return "".join(cells)
 
 
+def heading(libraries: list[str]) -> str:
+    """Return the table's first line."""
+    return f"{'':52}" + "".join(f"{n:>11}" for n in libraries) + f"{'/ numpy':>7}{'':7}{'/ torch':>7}"
+
+
+def table(results: Results, machine: str) -> str:
+    """Return the whole table, as a run prints it."""
+    libraries = list(dict.fromkeys(name for result in results.values() for name in result["measured"]))
+    lines = [machine, heading(libraries), *(line(name, r, libraries) for name, r in results.items()), *means(results)]
+    return "\n".join(text.rstrip() for text in lines)
+
+
+def again(results: Results, second: Results, before: dict[str, float]) -> str:
+    """Return the ratios to torch of two runs, beside those of an earlier version."""
+    lines = [f"{'':52}{'/ torch':>9}{'again':>9}{'before':>9}"]
+    for name in results:
+        found = [beside(run[name], "torch") if name in run else None for run in (results, second)]
+        if found[0] is not None:
+            ratios = [one and one.value for one in found] + [before.get(name)]
+            lines.append(f"{name:52}" + "".join(f"{'-' if r is None else format(r, '.2f'):>9}" for r in ratios))
+    return "\n".join(lines)
+
+
 def means(results: Results) -> list[str]:
     """Return a line for each group: the geometric mean of its ratios to torch."""
     groups: dict[str, list[dict[str, Any]]] = {}
@@ -56,9 +79,7 @@ def means(results: Results) -> list[str]:
     for name, members in groups.items():
         ratios = [found.value for m in members if (found := beside(m, "torch")) is not None]
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        aim = members[0]["aims"].get("torch")
-        held = "" if aim is None else f", aim {aim:.2f}"
-        lines.append(f"{name}: geometric mean of {len(ratios)} ratios to torch {mean:.2f}{held}")
+        lines.append(f"{name}: geometric mean of {len(ratios)} ratios to torch {mean:.2f}")
     return lines
 
 
@@ -69,24 +90,35 @@ def written(results: Results, machine: str) -> str:
             "unit": r["unit"],
             "aims": r["aims"],
             "group": r["group"],
-            "measured": {n: list(m.rounds) for n, m in r["measured"].items()},
+            "measured": {n: [float(f"{t:.4g}") for t in m.rounds] for n, m in r["measured"].items()},
         }
         for name, r in results.items()
     }
-    return json.dumps({"machine": machine, "rows": plain}, indent=1)
+    # A row in each line: what is committed is compared by people.
+    rows = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in plain.items())
+    return f'{{"machine": {json.dumps(machine)}, "rows": {{\n{rows}\n}}}}\n'
+
+
+def read(text: str) -> tuple[Results, str]:
+    """Return the results, and the machine, of what `written` wrote."""
+    data = json.loads(text)
+    rows: Results = data["rows"]
+    for row in rows.values():
+        row["measured"] = {n: Measured(tuple(rounds)) for n, rounds in row["measured"].items()}
+    return rows, data["machine"]
 
 
 def compared(results: Results, text: str) -> list[str]:
     """Return a line for each row whose ratio to torch (NumPy where torch is missing) moved more than the noise."""
     lines = []
-    earlier = json.loads(text)["rows"]
+    earlier = read(text)[0]
     for name, result in results.items():
         before = earlier.get(name)
         if before is None:
             continue
         for other in ("torch", "numpy"):
             now = beside(result, other)
-            then = beside({"measured": {n: Measured(tuple(rounds)) for n, rounds in before["measured"].items()}}, other)
+            then = beside(before, other)
             if now is None or then is None:
                 continue
             # Three times as far as half of the rounds lay from the middle, in either run.

@@ -14,13 +14,16 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    from tensorlike.overrides.audit import cli
+    from tensorlike.overrides.audit import cli, compare, starting_point
 
     parser = argparse.ArgumentParser(prog="tensorlike", description="Tools for the authors of tensor-like types.")
     parser.add_argument("--version", action="version", version=f"tensorlike {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     audit = commands.add_parser("audit", help="what a type answers, leaves out and gets wrong")
     cli.add_arguments(audit)
+    compare.add_arguments(commands.add_parser("compare", help="what one type answers and another one does not"))
+    new = commands.add_parser("new", help="write a starting point for a tensor-like type, with its tests")
+    starting_point.add_arguments(new)
     info = commands.add_parser("info", help="what is computed with, and whether the native core is used")
     info.add_argument(
         "--require-native", action="store_true", help="end with status 1 where the native core is not used"
@@ -34,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run(given[1:])
     options = parser.parse_args(given)
     try:
-        status = _info(options.require_native) if options.command == "info" else cli.run(options)
+        runs = {"audit": cli.run, "compare": compare.run, "info": _info, "new": starting_point.run}
+        status = runs[options.command](options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print(f"tensorlike {options.command}: interrupted", file=sys.stderr)
@@ -46,11 +50,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _info(require_native: bool) -> int:
+def _info(options: argparse.Namespace) -> int:
     from tensorlike import _native, show_config
 
     show_config()
-    return 1 if require_native and _native.core is None else 0
+    return 1 if options.require_native and _native.core is None else 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Reductions and normalizations of the elements that a mask selects, under PyTorch's names.
 
-There is no masked tensor type; `examples/masked_tensor.py` shows how to write one.
+There is no masked tensor type; `examples/gallery/masked_tensor.py` shows how to write one.
 """
 
 from __future__ import annotations

@@ -82,6 +82,21 @@ OPTIONS = ("dtype", "layout", "device", "pin_memory")
 IGNORED = {"layout", "pin_memory", "non_blocking"}
 
 
+#: Factories whose plain tensors the native core makes: by its name of the filling, and whether they take their
+#: dtype and device from a tensor.
+MADE = {
+    "empty": ("TENSORLIKE_UNFILLED", False),
+    "zeros": ("TENSORLIKE_ZEROS", False),
+    "ones": ("TENSORLIKE_ONES", False),
+    "empty_like": ("TENSORLIKE_UNFILLED", True),
+    "zeros_like": ("TENSORLIKE_ZEROS", True),
+    "ones_like": ("TENSORLIKE_ONES", True),
+    "new_empty": ("TENSORLIKE_UNFILLED", True),
+    "new_zeros": ("TENSORLIKE_ZEROS", True),
+    "new_ones": ("TENSORLIKE_ONES", True),
+}
+
+
 @dataclass
 class Parameter:
     """A parameter of a C++ function."""
@@ -365,6 +380,13 @@ def call(operator: Operator, self_expression: str | None) -> str:
         arguments.append(f'detail::keyword("out", {operator.outputs[0]})')
     elif operator.outputs:
         arguments.append(f'detail::keyword("out", std::tie({", ".join(operator.outputs)}))')
+    if operator.name in MADE:
+        filling, like = MADE[operator.name]
+        given = [self_expression if p.name == "self" and self_expression else p.name for p in operator.parameters]
+        if not like and "memory_format" not in given:
+            given.append("std::nullopt")
+        maker = "made_like" if like else "made"
+        lines.append(f"if (Tensor made = detail::{maker}({', '.join([filling, *given])}); made.defined()) return made;")
     lines.append(f'static detail::PythonFunction function("{operator.path}");')
     result = "void" if operator.outputs or operator.writes_self or "&" in operator.returns else operator.returns
     text = f"detail::call<{result}>({', '.join(['function', *arguments])});"

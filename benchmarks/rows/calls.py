@@ -10,8 +10,11 @@ from .base import FOUR, data, is_tensors, row
 
 __all__: list[str] = []
 
+SMALL = "small calls"
+DISPATCH = "calls that types and modes answer"
 
-@row("add, 4 elements", torch=0.6)
+
+@row("add, 4 elements", torch=0.15, numpy=0.6, group=SMALL)
 def _(library: Any, kind: str) -> Any:
     if kind == "mygrad":
         return None
@@ -29,7 +32,7 @@ def _(library: Any, kind: str) -> Any:
     return lambda: add(a, b)
 
 
-@row("mul recording gradients", torch=0.65)
+@row("mul recording gradients", torch=0.2)
 def _(library: Any, kind: str) -> Any:
     if kind == "mygrad":
         a, b = library.tensor(FOUR), library.tensor(FOUR * 2, constant=True)
@@ -41,11 +44,19 @@ def _(library: Any, kind: str) -> Any:
     return lambda: mul(a, b)
 
 
-def _small(name: str) -> Any:
-    return row(name, group="small calls", torch=0.8)
+def _small(name: str, aim: float) -> Any:
+    return row(name, group=SMALL, torch=aim)
 
 
-@_small("sum")
+@_small("exp, 4 elements", 0.2)
+def _(library: Any, kind: str) -> Any:
+    if not is_tensors(kind) and kind != "numpy":
+        return None
+    a, exp = data(library, kind, FOUR), library.exp
+    return lambda: exp(a)
+
+
+@_small("sum", 0.3)
 def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind) and kind != "numpy":
         return None
@@ -53,7 +64,7 @@ def _(library: Any, kind: str) -> Any:
     return lambda: total(a)
 
 
-@_small("matmul 2x2")
+@_small("matmul 2x2", 0.4)
 def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind) and kind != "numpy":
         return None
@@ -61,7 +72,7 @@ def _(library: Any, kind: str) -> Any:
     return lambda: matmul(a, a)
 
 
-@_small("getitem x[1:3]")
+@_small("getitem x[1:3]", 0.3)
 def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind) and kind != "numpy":
         return None
@@ -69,7 +80,7 @@ def _(library: Any, kind: str) -> Any:
     return lambda: a[1:3]
 
 
-@_small("reshape")
+@_small("reshape", 0.3)
 def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind) and kind != "numpy":
         return None
@@ -77,7 +88,25 @@ def _(library: Any, kind: str) -> Any:
     return lambda: a.reshape(2, 2)
 
 
-@_small("where")
+@_small("view", 0.3)
+def _(library: Any, kind: str) -> Any:
+    if not is_tensors(kind):
+        return None
+    a = data(library, kind, FOUR)
+    return lambda: a.view(2, 2)
+
+
+@_small("transpose", 0.3)
+def _(library: Any, kind: str) -> Any:
+    if not is_tensors(kind) and kind != "numpy":
+        return None
+    a = data(library, kind, FOUR.reshape(2, 2))
+    if kind == "numpy":
+        return lambda: a.swapaxes(0, 1)
+    return lambda: a.transpose(0, 1)
+
+
+@_small("where", 0.4)
 def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind) and kind != "numpy":
         return None
@@ -86,7 +115,7 @@ def _(library: Any, kind: str) -> Any:
     return lambda: where(condition, a, b)
 
 
-@_small("cat of 2")
+@_small("cat of 2", 0.5)
 def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind) and kind != "numpy":
         return None
@@ -95,7 +124,7 @@ def _(library: Any, kind: str) -> Any:
     return lambda: cat([a, b])
 
 
-@_small("stack of 2")
+@_small("stack of 2", 0.6)
 def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind) and kind != "numpy":
         return None
@@ -104,7 +133,7 @@ def _(library: Any, kind: str) -> Any:
     return lambda: stack([a, b])
 
 
-@_small("mean(dim)")
+@_small("mean(dim)", 0.3)
 def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind) and kind != "numpy":
         return None
@@ -114,7 +143,7 @@ def _(library: Any, kind: str) -> Any:
     return lambda: a.mean(dim=0)
 
 
-@_small("softmax")
+@_small("softmax", 1.0)
 def _(library: Any, kind: str) -> Any:
     a = data(library, kind, FOUR.reshape(2, 2))
     if kind == "numpy":
@@ -149,7 +178,7 @@ def _duck(kind: str) -> Any:
     return (ArrayDuck if kind == "numpy" else Duck)()
 
 
-@row("duck type: add", torch=0.8)
+@row("duck type: add", torch=0.25, numpy=1.0, group=DISPATCH)
 def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind) and kind != "numpy":
         return None
@@ -157,7 +186,7 @@ def _(library: Any, kind: str) -> Any:
     return lambda: add(a, duck)
 
 
-@row("duck type: mean", torch=0.8)
+@row("duck type: mean", torch=0.25, numpy=1.0, group=DISPATCH)
 def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind) and kind != "numpy":
         return None
@@ -165,7 +194,7 @@ def _(library: Any, kind: str) -> Any:
     return lambda: mean(duck)
 
 
-@row("duck type: cat of 2", torch=0.8)
+@row("duck type: cat of 2", torch=0.8, group=DISPATCH)
 def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind) and kind != "numpy":
         return None
@@ -174,7 +203,7 @@ def _(library: Any, kind: str) -> Any:
     return lambda: cat([a, duck])
 
 
-@row("duck type: nn.functional.softmax", torch=0.8)
+@row("duck type: nn.functional.softmax", torch=0.8, group=DISPATCH)
 def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind):
         return None
@@ -188,7 +217,7 @@ def _subclass(library: Any, kind: str) -> Any:
     return type("Sub", (library.Tensor,), {})
 
 
-@row("plain subclass: add", torch=0.25)
+@row("plain subclass: add", torch=0.06, group=DISPATCH)
 def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind) and kind != "numpy":
         return None
@@ -198,7 +227,7 @@ def _(library: Any, kind: str) -> Any:
     return lambda: add(a, a)
 
 
-@row("plain subclass: add with a tensor", torch=0.25)
+@row("plain subclass: add with a tensor", torch=0.06, group=DISPATCH)
 def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind) and kind != "numpy":
         return None
@@ -209,7 +238,7 @@ def _(library: Any, kind: str) -> Any:
     return lambda: add(sub, b)
 
 
-@row("logging subclass with super(): add", torch=0.4)
+@row("logging subclass with super(): add", torch=0.35, group=DISPATCH)
 def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind):
         return None
@@ -226,7 +255,7 @@ def _(library: Any, kind: str) -> Any:
     return lambda: add(a, a)
 
 
-@row("add under a function mode", torch=1.0)
+@row("add under a function mode", torch=0.6, group=DISPATCH)
 def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind):
         return None
@@ -247,7 +276,7 @@ def _(library: Any, kind: str) -> Any:
     return hundred
 
 
-@row("cat of 16 overriding types", torch=0.6)
+@row("cat of 16 overriding types", torch=0.2, group=DISPATCH)
 def _(library: Any, kind: str) -> Any:
     if not is_tensors(kind):
         return None

@@ -42,9 +42,10 @@ def _loop(name: str, aim: float | None, function: str, count: int = COUNT, grad:
         return lambda: call(x, *others, count)
 
 
-_loop(f"{COUNT} of a + b", 1.5, "add")
+_loop(f"{COUNT} of a + b", 0.5, "add")
 _loop(f"{COUNT} of Function::apply", 1.5, "function_forward", grad=True)
 _loop(f"{COUNT} of Function::apply and its backward", 1.5, "function_backward", grad=True)
+_loop(f"{COUNT} of at::empty", 1.2, "new_tensor")
 _loop("1,000,000 of t.size(0)", None, "sizes", 1_000_000)
 
 

@@ -17,24 +17,16 @@ from typing import Any
 __all__ = ["core", "function_types", "paused", "reason"]
 
 
-def _can_run_without_lock() -> bool:
-    import sysconfig  # It takes milliseconds.
-
-    return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-
-
 _REBUILD = "build it again, as by `python -m pip install -e .`"
 
 
 def _load() -> tuple[Any, str]:
-    wish = os.environ.get("TENSORLIKE_PURE", "")
-    if not wish:
-        return None, "it is on trial, and used where TENSORLIKE_PURE=0 asks for it"
-    if wish != "0":
+    if os.environ.get("TENSORLIKE_PURE", "") not in ("", "0"):
         return None, "switched off by TENSORLIKE_PURE"
     if sys.implementation.name != "cpython":
         return None, f"it is written for CPython, and this is {sys.implementation.name}"
-    if sys.version_info >= (3, 13) and _can_run_without_lock():
+    # Python's guide to free threading names sys.version for this; to ask sysconfig takes milliseconds of the import.
+    if "free-threading build" in sys.version:
         # An extension that does not say it can do without the lock would switch it back on for the whole process.
         return None, "it does not support CPython without the global interpreter lock (docs/decisions/0014)"
     try:
@@ -76,11 +68,8 @@ function_types: tuple[type, ...] = (FunctionType,) if core is None else (Functio
 @contextmanager
 def paused() -> Iterator[None]:
     """Return a context in which Python answers every call, in all threads: for tools that watch its frames."""
-    if core is None:
-        yield
-        return
-    core.pause(1)
+    pause = None if core is None else core.pause()
     try:
         yield
     finally:
-        core.pause(-1)
+        del pause

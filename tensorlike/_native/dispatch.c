@@ -21,6 +21,7 @@ typedef struct Dispatched {
     bool is_operator;        /* None is foreign to it */
     bool of_plain;           /* dispatched as another function where the left operand is plain */
     PyObject *key;           /* the `func` that types receive */
+    PyObject *apart;         /* a frozenset of the keywords that Python has to look at: operands, NumPy's names */
     PyObject *reflected;     /* that of `core.dispatch`, None for functions */
     /* The plan that was found last, for one operand or two: see `known_plan`. All borrowed. */
     uint64_t plans_version;
@@ -40,6 +41,7 @@ free_dispatched(Dispatched *dispatched)
 {
     if (dispatched != NULL) {
         Py_DECREF(dispatched->key);
+        Py_DECREF(dispatched->apart);
         Py_DECREF(dispatched->reflected);
         PyMem_Free(dispatched);
     }
@@ -49,6 +51,7 @@ int
 traverse_dispatched(Dispatched *dispatched, visitproc visit, void *arg)
 {
     Py_VISIT(dispatched->key);
+    Py_VISIT(dispatched->apart);
     return 0;
 }
 
@@ -251,7 +254,7 @@ static inline bool
 is_plain_type(PyTypeObject *type)
 {
     return type == provided.tensor || type == provided.parameter || type == &PyFloat_Type || type == &PyLong_Type ||
-           type == &PyBool_Type || type == Py_TYPE(Py_None) || type == Py_TYPE(provided.missing);
+           type == &PyBool_Type || type == Py_TYPE(Py_None);
 }
 
 /* Store the operands of a call, borrowed: those in sequences as well, as `collect.collector` does. Returns how many
@@ -260,8 +263,8 @@ static int
 collect(Dispatched *of, PyObject *const *args, Py_ssize_t given, PyObject **operands)
 {
     int count = 0;
-    for (int i = 0; i < of->count; i++) {
-        PyObject *value = of->places[i] < given ? args[of->places[i]] : provided.missing;
+    for (int i = 0; i < of->count && of->places[i] < given; i++) {
+        PyObject *value = args[of->places[i]];
         PyObject **items = &value;
         Py_ssize_t length = 1;
         if (of->many[i] && (PyList_Check(value) || PyTuple_Check(value))) {
@@ -278,27 +281,50 @@ collect(Dispatched *of, PyObject *const *args, Py_ssize_t given, PyObject **oper
     return count;
 }
 
+/* Whether the keywords of a call are handed on as they are. */
+static bool
+passes_keywords(const Dispatched *of, PyObject *keywords)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keywords); i++) {
+        int apart = PySet_Contains(of->apart, PyTuple_GET_ITEM(keywords, i));
+        if (apart != 0) {
+            PyErr_Clear(); /* A name that cannot be looked up is Python's to refuse. */
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Return the dict of the keywords of a call, whose values follow the positional arguments; NULL with an exception. */
+static PyObject *
+keywords_of(PyObject *const *values, PyObject *keywords)
+{
+    PyObject *dict = PyDict_New();
+    for (Py_ssize_t i = 0; dict != NULL && keywords != NULL && i < PyTuple_GET_SIZE(keywords); i++) {
+        if (PyDict_SetItem(dict, PyTuple_GET_ITEM(keywords, i), values[i]) < 0) {
+            Py_CLEAR(dict);
+        }
+    }
+    return dict;
+}
+
 PyObject *
 dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t given_count, PyObject *keywords)
 {
     Dispatched *of = self->dispatched;
-    if (provided.plans == NULL || given_count < of->required || given_count > of->most ||
-        (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0) || args[given_count - 1] == provided.missing) {
+    bool by_name = keywords != NULL && PyTuple_GET_SIZE(keywords) > 0;
+    /* Parameters that are no operands may be among the keywords. */
+    if (provided.plans == NULL || given_count < (by_name ? 1 : of->required) || given_count > of->most) {
         return LEFT_TO_PYTHON;
     }
     PyObject *operands[MOST_OPERANDS];
-    int count = collect(of, args, given_count, operands);
+    int count = collect(of, args, given_count, operands), held = 0;
     bool all_plain = true;
     for (int i = 0; i < count && all_plain; i++) {
         all_plain = is_plain_type(Py_TYPE(operands[i]));
     }
-    if (count < 1) {
-        return LEFT_TO_PYTHON;
-    }
-    if (all_plain && PySet_GET_SIZE(provided.tensors) > 0) {
-        return LEFT_TO_PYTHON;
-    }
-    if (of->is_operator && count > 1 && operands[1] == Py_None) {
+    if (count < 1 || (all_plain && PySet_GET_SIZE(provided.tensors) > 0) ||
+        (of->is_operator && count > 1 && operands[1] == Py_None) || (by_name && !passes_keywords(of, keywords))) {
         return LEFT_TO_PYTHON;
     }
     PyObject *state = current_state(), *plan = NULL, *result = LEFT_TO_PYTHON, *given = NULL, *kwargs = NULL;
@@ -310,6 +336,11 @@ dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t given_coun
     if ((!clear && activation == NULL) || (clear && of->of_plain && is_plain_type(Py_TYPE(operands[0])))) {
         goto done;
     }
+    /* The collector and handlers may change the list that they come from. */
+    for (int i = 0; i < count; i++) {
+        Py_INCREF(operands[i]);
+    }
+    held = count;
     plan = known_plan(of, operands, count);
     if (plan == NULL) {
         goto done;
@@ -317,7 +348,7 @@ dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t given_coun
     if (clear) {
         PyObject *inheriting = PyTuple_GET_ITEM(plan, PLAN_DEFAULT);
         if (inheriting != Py_None) {
-            if (self->inherited != NULL && PyType_Check(inheriting)) {
+            if (self->inherited != NULL && PyType_Check(inheriting) && !by_name) {
                 result = self->inherited(self, (PyTypeObject *)inheriting, args, given_count);
             }
             goto done;
@@ -326,12 +357,8 @@ dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t given_coun
             goto done;
         }
     }
-    /* A handler may change the list that they come from. */
-    for (int i = 0; i < count; i++) {
-        Py_INCREF(operands[i]);
-    }
     given = packed(args, given_count);
-    kwargs = given == NULL ? NULL : PyDict_New();
+    kwargs = given == NULL ? NULL : keywords_of(args + given_count, keywords);
     if (kwargs == NULL) {
         result = NULL;
     }
@@ -341,10 +368,10 @@ dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t given_coun
     else {
         result = ask_mode(of, plan, state, activation, operands, count, given, kwargs);
     }
-    for (int i = 0; i < count; i++) {
+done:
+    for (int i = 0; i < held; i++) {
         Py_DECREF(operands[i]);
     }
-done:
     Py_XDECREF(given);
     Py_XDECREF(kwargs);
     Py_XDECREF(plan);
@@ -367,8 +394,8 @@ propagates_nothing(PyTypeObject *type)
     return nothing;
 }
 
-/* Answer `Tensor.__torch_function__(cls, func, types, args, kwargs)` for a function that has a fast path for classes
- * which inherit it, in a call without keywords. */
+/* Answer `Tensor.__torch_function__(cls, func, types, args, kwargs)` for a function that the core
+ * answers for classes which inherit it, in a call without keywords. */
 static PyObject *
 answer_default(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
@@ -412,16 +439,17 @@ default_implementation(PyObject *Py_UNUSED(module), PyObject *function)
     Py_RETURN_NONE;
 }
 
-/* dispatched(function, key, places, many, required, most, reflected, is_operator, of_plain): has a function ask types
- * in C. `many` says of each place whether operands may come in a sequence there; `most` is -1 where any number of
- * positional arguments may follow. */
+/* dispatched(function, key, places, many, apart, required, most, reflected, is_operator, of_plain): has a function ask
+ * types in C. `many` says of each place whether operands may come in a sequence there; `apart` is a frozenset of keywords
+ * with which calls are left to Python; `most` is -1 where any number of positional arguments may follow. */
 static PyObject *
 dispatched(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *function, *key, *places, *many, *reflected;
+    PyObject *function, *key, *places, *many, *apart, *reflected;
     int required, most, is_operator, of_plain;
-    if (!PyArg_ParseTuple(args, "O!OO!O!iiOpp:dispatched", &FunctionType, &function, &key, &PyTuple_Type, &places,
-                          &PyTuple_Type, &many, &required, &most, &reflected, &is_operator, &of_plain)) {
+    if (!PyArg_ParseTuple(args, "O!OO!O!O!iiOpp:dispatched", &FunctionType, &function, &key, &PyTuple_Type, &places,
+                          &PyTuple_Type, &many, &PyFrozenSet_Type, &apart, &required, &most, &reflected, &is_operator,
+                          &of_plain)) {
         return NULL;
     }
     Py_ssize_t count = PyTuple_GET_SIZE(places);
@@ -450,10 +478,14 @@ dispatched(PyObject *Py_UNUSED(module), PyObject *args)
     of->is_operator = is_operator;
     of->of_plain = of_plain;
     of->key = Py_NewRef(key);
+    of->apart = Py_NewRef(apart);
     of->reflected = Py_NewRef(reflected);
-    Dispatched *former = ((FunctionObject *)function)->dispatched;
-    ((FunctionObject *)function)->dispatched = of;
-    free_dispatched(former);
+    if (((FunctionObject *)function)->dispatched == NULL) {
+        ((FunctionObject *)function)->dispatched = of;
+    }
+    else { /* An interrupt came in the first call: another call may be using what was found then, which is the same. */
+        free_dispatched(of);
+    }
     Py_RETURN_NONE;
 }
 

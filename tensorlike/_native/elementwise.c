@@ -1,5 +1,5 @@
-/* Elementwise operations whose kernel is a ufunc, on plain tensors of one dtype: see hot_source and inplace_hot_source
- * in tensor/generate_hot.py, which say in Python which calls these are.
+/* Elementwise operations whose kernel is a ufunc, on plain tensors of one dtype: `elementwise_operands` in
+ * tensor/calls.py says which forms these are.
  *
  * Note [The inner loop of a ufunc]
  * A call of a ufunc takes 300 ns, of which the loop over four elements is 4: the rest finds the loop, makes an iterator
@@ -10,7 +10,7 @@
  * the flags that a loop leaves behind are those that a ufunc called under "ignore" leaves, and NumPy clears them before
  * it looks.
  */
-#include "native.h"
+#include "families.h"
 
 /* From here on other Python threads run meanwhile, as in NumPy. */
 #define RELEASE_SIZE 500
@@ -208,42 +208,44 @@ run_kernel(const Kernel *kernel, PyObject *first, PyObject *second, PyArrayObjec
     if (own != descr) {
         return LEFT_TO_PYTHON;
     }
+    if (out != NULL && PyArray_NDIM(out) == 1 && PyArray_STRIDE(out, 0) != descr->elsize) {
+        return LEFT_TO_PYTHON; /* One element with a step of its own, which loops take for an overlap. */
+    }
+    /* Other threads run while a large result is computed, and the collector may while it is made: the tensors can have
+     * other arrays by then. */
+    bool is_long = count >= RELEASE_SIZE;
+    if (is_long) {
+        Py_INCREF(a);
+        Py_XINCREF(b);
+    }
     PyArrayObject *result = out;
     if (out != NULL) {
-        if (PyArray_NDIM(out) == 1 && PyArray_STRIDE(out, 0) != descr->elsize) {
-            return LEFT_TO_PYTHON; /* One element with a step of its own, which loops take for an overlap. */
-        }
         Py_INCREF(out);
     }
     else {
         PyArray_Descr *of_result = PyArray_DescrFromType(kernel->results[type]);
-        if (of_result == NULL) {
-            return NULL;
-        }
         int flags = orders & NPY_ARRAY_C_CONTIGUOUS ? 0 : NPY_ARRAY_F_CONTIGUOUS;
-        result = new_result(of_result, PyArray_NDIM(shaped), PyArray_DIMS(shaped), flags);
-        if (result == NULL) {
-            return NULL;
+        if (of_result != NULL) {
+            result = new_result(of_result, PyArray_NDIM(shaped), PyArray_DIMS(shaped), flags);
         }
     }
-    if (count == 0) {
-        return (PyObject *)result;
+    if (result != NULL && count > 0) {
+        data[inputs] = PyArray_BYTES(result);
+        strides[inputs] = PyArray_ITEMSIZE(result);
+        if (is_long) {
+            Py_BEGIN_ALLOW_THREADS
+            loop(data, &count, strides, kernel->data[type]);
+            Py_END_ALLOW_THREADS
+        }
+        else {
+            loop(data, &count, strides, kernel->data[type]);
+        }
     }
-    data[inputs] = PyArray_BYTES(result);
-    strides[inputs] = PyArray_ITEMSIZE(result);
-    if (count < RELEASE_SIZE) {
-        loop(data, &count, strides, kernel->data[type]);
-    }
-    else {
-        Py_INCREF(a);
-        Py_XINCREF(b);
-        Py_BEGIN_ALLOW_THREADS
-        loop(data, &count, strides, kernel->data[type]);
-        Py_END_ALLOW_THREADS
+    if (is_long) {
         Py_DECREF(a);
         Py_XDECREF(b);
     }
-    if (PyErr_Occurred()) { /* Such as an integer to a negative power. Python finds the right words. */
+    if (result != NULL && PyErr_Occurred()) { /* Such as an integer to a negative power. Python finds the words. */
         PyErr_Clear();
         Py_DECREF(result);
         return LEFT_TO_PYTHON;
@@ -259,6 +261,14 @@ typedef struct {
     bool numbers_of_floats; /* only beside floating-point elements: a comparison */
 } Elementwise;
 
+/* Whether a result of this operand may get a node. Views are tracked, since their base may get a history; without one
+ * their results need no recorder. */
+static inline bool
+may_be_recorded(TensorObject *tensor)
+{
+    return is_tracked(tensor) && has_history(tensor);
+}
+
 /* Return the array of a call, LEFT_TO_PYTHON, or NULL with an exception. `*tracked` says whether it is to be recorded.
  */
 static PyObject *
@@ -266,7 +276,7 @@ compute(FunctionObject *self, PyObject *const *args, bool inherited, bool *track
 {
     Elementwise *of = self->data;
     PyObject *a = as_tensor(args[0])->data, *b = NULL;
-    *tracked = is_tracked(as_tensor(args[0]));
+    *tracked = may_be_recorded(as_tensor(args[0]));
     if (of->kernel.inputs == 2) {
         b = args[1];
         if (Py_IS_TYPE(b, &PyFloat_Type) || Py_IS_TYPE(b, &PyLong_Type)) {
@@ -278,7 +288,7 @@ compute(FunctionObject *self, PyObject *const *args, bool inherited, bool *track
             }
         }
         else if (inherited ? is_tensor(b) : is_plain_tensor(b)) {
-            *tracked = *tracked || is_tracked(as_tensor(b));
+            *tracked = *tracked || may_be_recorded(as_tensor(b));
             b = as_tensor(b)->data;
         }
         else {
@@ -296,7 +306,7 @@ compute(FunctionObject *self, PyObject *const *args, bool inherited, bool *track
 
 /* Return the tensor of class `type` for the array that `compute` returned. */
 static PyObject *
-finish(FunctionObject *self, PyTypeObject *type, PyObject *array, PyObject *const *args, bool tracked)
+tensor_for(FunctionObject *self, PyTypeObject *type, PyObject *array, PyObject *const *args, bool tracked)
 {
     if (array == LEFT_TO_PYTHON || array == NULL) {
         return array;
@@ -317,7 +327,7 @@ answer_elementwise(FunctionObject *self, PyObject *const *args, Py_ssize_t count
     }
     bool tracked;
     PyObject *array = compute(self, args, false, &tracked);
-    return finish(self, provided.tensor, array, args, tracked);
+    return tensor_for(self, provided.tensor, array, args, tracked);
 }
 
 static PyObject *
@@ -327,13 +337,13 @@ answer_inherited(FunctionObject *self, PyTypeObject *type, PyObject *const *args
     if (count != of->kernel.inputs || !is_tensor(args[0]) || !can_make(type)) {
         return LEFT_TO_PYTHON;
     }
-    bool tracked;
-    PyObject *array = compute(self, args, true, &tracked);
-    if (tracked && type->tp_basicsize != provided.tensor->tp_basicsize && array != LEFT_TO_PYTHON && array != NULL) {
-        Py_DECREF(array); /* A class with slots of its own: `retyped` makes its recorded tensors. */
-        return LEFT_TO_PYTHON;
+    bool tracked =
+        is_tracked(as_tensor(args[0])) || (count == 2 && is_tensor(args[1]) && is_tracked(as_tensor(args[1])));
+    if (tracked && type->tp_basicsize != provided.tensor->tp_basicsize && is_recording()) {
+        return LEFT_TO_PYTHON; /* A class with slots of its own: `retyped` makes its recorded tensors. */
     }
-    return finish(self, type, array, args, tracked);
+    PyObject *array = compute(self, args, true, &tracked);
+    return tensor_for(self, type, array, args, tracked);
 }
 
 /* Whether two arrays of one shape and type have elements at different places that share memory. `a` is contiguous. */

@@ -160,21 +160,23 @@ pending_of(Run *run, PyObject *node, bool *is_new)
 
 /* ---- reading nodes and gradients */
 
-/* What C knows of a node: NULL for classes that it does not know, and nodes with an attribute of their own. */
+/* What C knows of a node: NULL for classes that it does not know, and nodes with an attribute of their own. CPython 3.11
+ * gives every node made in Python an empty dict. */
 static inline const NodeClass *
 known_class(PyObject *node)
 {
-    return as_node(node)->dict == NULL ? node_class_of(Py_TYPE(node)) : NULL;
+    PyObject *dict = as_node(node)->dict;
+    return dict == NULL || PyDict_GET_SIZE(dict) == 0 ? node_class_of(Py_TYPE(node)) : NULL;
 }
 
-/* Whether a node has one output: 1, 0, or -1 with an exception. */
-static int
+int
 is_single(PyObject *node)
 {
     if (known_class(node) != NULL) {
         return 1;
     }
-    PyObject *outputs = PyObject_GetAttr(node, graph.outputs);
+    PyObject *outputs = is_context(node) && as_context(node)->outputs != NULL ? Py_NewRef(as_context(node)->outputs)
+                                                                              : PyObject_GetAttr(node, graph.outputs);
     if (outputs == NULL) {
         return -1;
     }
@@ -200,22 +202,40 @@ is_plain(PyObject *grad)
            PyArray_CheckExact(as_tensor(grad)->data);
 }
 
+/* Whether a plain gradient has a shape, a tuple, and a dtype. */
 static bool
-fits(PyObject *grad, NodeObject *node)
+fits(PyObject *grad, PyObject *shape, PyObject *dtype)
 {
     PyArrayObject *array = (PyArrayObject *)as_tensor(grad)->data;
-    if ((PyObject *)PyArray_DESCR(array) != node->dtype || node->shape == NULL || !PyTuple_CheckExact(node->shape) ||
-        PyTuple_GET_SIZE(node->shape) != PyArray_NDIM(array)) {
+    if ((PyObject *)PyArray_DESCR(array) != dtype || shape == NULL || !PyTuple_CheckExact(shape) ||
+        PyTuple_GET_SIZE(shape) != PyArray_NDIM(array)) {
         return false;
     }
     for (int i = 0; i < PyArray_NDIM(array); i++) {
-        PyObject *size = PyTuple_GET_ITEM(node->shape, i);
+        PyObject *size = PyTuple_GET_ITEM(shape, i);
         int overflow;
         if (!PyLong_CheckExact(size) || PyLong_AsLongLongAndOverflow(size, &overflow) != PyArray_DIM(array, i)) {
             return false;
         }
     }
     return true;
+}
+
+bool
+fits_output(PyObject *grad, PyObject *node, long number)
+{
+    int single = is_plain(grad) ? is_single(node) : -1;
+    if (single < 0) {
+        PyErr_Clear(); /* Whoever asks next gets it. */
+        return false;
+    }
+    PyObject *shape = as_node(node)->shape, *dtype = as_node(node)->dtype;
+    if (single) {
+        return fits(grad, shape, dtype);
+    }
+    return number >= 0 && shape != NULL && PyTuple_CheckExact(shape) && number < PyTuple_GET_SIZE(shape) &&
+           dtype != NULL && PyTuple_CheckExact(dtype) && number < PyTuple_GET_SIZE(dtype) &&
+           fits(grad, PyTuple_GET_ITEM(shape, number), PyTuple_GET_ITEM(dtype, number));
 }
 
 /* ---- gradients that arrive */
@@ -281,6 +301,25 @@ fitted(PyObject *grad, PyObject *shape, PyObject *dtype, PyObject *from)
     return PyObject_Vectorcall(graph.unbroadcast, args, 4, NULL);
 }
 
+/* The same as `fitted` for a sum to one row, as the gradient of a bias is, that is not recorded; NULL without an
+ * exception for all else. */
+static PyObject *
+fitted_to_row(const Run *run, PyObject *grad, PyObject *shape, PyObject *dtype)
+{
+    if (run->create_graph || !is_plain(grad) || !PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) != 1) {
+        return NULL;
+    }
+    PyArrayObject *array = (PyArrayObject *)as_tensor(grad)->data;
+    PyObject *size = PyTuple_GET_ITEM(shape, 0);
+    int overflow = 0;
+    long long columns = PyLong_CheckExact(size) ? PyLong_AsLongLongAndOverflow(size, &overflow) : 0;
+    if (columns <= 0 || (PyObject *)PyArray_DESCR(array) != dtype) {
+        return NULL;
+    }
+    PyObject *sums = sum_columns(array, columns);
+    return sums == NULL ? NULL : new_tensor(sums);
+}
+
 /* Note that a node runs, if without a gradient. */
 static int
 arrive_without(Run *run, PyObject *node)
@@ -317,7 +356,7 @@ arrive_at_output(Run *run, PyObject *node, PyObject *number, PyObject *grad)
         Py_XDECREF(shape);
         return -1;
     }
-    grad = fitted(grad, shape, dtype, node);
+    grad = is_plain(grad) && fits(grad, shape, dtype) ? Py_NewRef(grad) : fitted(grad, shape, dtype, node);
     if (grad == NULL || arrive_without(run, node) < 0) {
         goto done;
     }
@@ -357,7 +396,7 @@ arrive(Run *run, PyObject *node, PyObject *number, PyObject *grad, PyObject *fro
     if (single <= 0) {
         return single < 0 ? -1 : arrive_at_output(run, node, number, grad);
     }
-    if (is_plain(grad) && fits(grad, as_node(node))) {
+    if (is_plain(grad) && fits(grad, as_node(node)->shape, as_node(node)->dtype)) {
         Py_INCREF(grad);
     }
     else {
@@ -368,7 +407,8 @@ arrive(Run *run, PyObject *node, PyObject *number, PyObject *grad, PyObject *fro
         }
         Py_INCREF(shape);
         Py_INCREF(dtype);
-        grad = fitted(grad, shape, dtype, from);
+        PyObject *row = fitted_to_row(run, grad, shape, dtype);
+        grad = row != NULL || PyErr_Occurred() ? row : fitted(grad, shape, dtype, from);
         Py_DECREF(shape);
         Py_DECREF(dtype);
         if (grad == NULL) {
@@ -466,6 +506,9 @@ distribute(Run *run, PyObject *node, PyObject *const *grads, Py_ssize_t count)
 static int
 release(PyObject *node, const NodeClass *known)
 {
+    if (is_context(node)) {
+        return release_custom(node);
+    }
     if (known == NULL || known->releases < 0) {
         PyObject *result = PyObject_CallMethodNoArgs(node, graph.release);
         Py_XDECREF(result);
@@ -661,7 +704,7 @@ is_visited(Run *run, PyObject *node, PyObject *grad, const NodeClass *known)
     if (grad == NULL || run->closely) {
         return 1;
     }
-    int found = known != NULL ? 0 : is_special(node);
+    int found = known != NULL ? 0 : is_context(node) ? is_hooked(node) : is_special(node);
     return found != 0 || run->watched == NULL ? found : PySequence_Contains(run->watched, node);
 }
 
@@ -712,7 +755,8 @@ run_node(Run *run, PyObject *node, PyObject *grad)
         }
     }
     if (!done) {
-        int found = run_in_python(run, node, grad, visited, &grads);
+        int found = !visited && is_context(node) ? run_custom(node, grad, &grads) : 0;
+        found = found != 0 ? found : run_in_python(run, node, grad, visited, &grads);
         if (found <= 0) {
             return found;
         }

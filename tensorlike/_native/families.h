@@ -50,9 +50,6 @@ plain_array(PyObject *value)
     return data != NULL && PyArray_CheckExact(data) ? (PyArrayObject *)data : NULL;
 }
 
-/* Whether a tensor or its base has a history, as far as C can tell: `no_history` in autograd/tensor_base.py. */
-bool has_history(TensorObject *tensor);
-
 /* Whether calls are recorded: 1, 0, or -1 for what C leaves to Python. There is never an exception. */
 int recording(void);
 

@@ -10,16 +10,19 @@ from pathlib import Path
 
 __all__ = ["fingerprint"]
 
+#: What the core shares with the headers of C++, from the folder above its own.
+SHARED = Path("include", "tensorlike", "core_api.h")
+
 
 def fingerprint(folder: Path) -> str:
-    """Return a checksum of the C files and headers in a folder, "" where there are none, as in an installed wheel.
+    """Return a checksum of the C files and headers of the core in a folder, "" where there are none, as in a wheel.
 
     A checksum is enough against mistakes, and zlib is loaded faster than a cryptographic hash.
     """
     value = 0
-    names = sorted(path.name for path in folder.iterdir() if path.suffix in (".c", ".h"))
-    for name in names:
+    paths = sorted(path for path in folder.iterdir() if path.suffix in (".c", ".h"))
+    for path in [*paths, folder.parent / SHARED] if paths else []:
         # Line ends may differ between checkouts.
-        content = (folder / name).read_bytes().replace(b"\r\n", b"\n")
-        value = zlib.crc32(content, zlib.crc32(name.encode(), value))
-    return f"{value:08x}" if names else ""
+        content = path.read_bytes().replace(b"\r\n", b"\n")
+        value = zlib.crc32(content, zlib.crc32(path.name.encode(), value))
+    return f"{value:08x}" if paths else ""

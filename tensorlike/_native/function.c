@@ -17,6 +17,12 @@ PyObject left_to_python; /* Only its address is used. */
 /* While it is not 0 every call is left to Python, for tools that watch Python's frames. */
 static int paused;
 
+bool
+is_paused(void)
+{
+    return paused > 0;
+}
+
 static PyObject *
 function_vectorcall(FunctionObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
 {
@@ -203,26 +209,8 @@ function_wrapped(FunctionObject *self, void *name)
     return Py_NewRef(wrapped == NULL ? self->python : wrapped);
 }
 
-/* _tl_inherited(cls, args): what `Form.inherited` answers in Python, or NotImplemented. */
-static PyObject *
-function_inherited(FunctionObject *self, PyObject *const *args, Py_ssize_t count)
-{
-    if (count != 2 || !PyType_Check(args[0]) || !PyTuple_CheckExact(args[1])) {
-        PyErr_SetString(PyExc_TypeError, "_tl_inherited(): expected a class and the positional arguments of a call");
-        return NULL;
-    }
-    PyObject *result = LEFT_TO_PYTHON;
-    if (self->inherited != NULL) {
-        PyObject *given = args[1];
-        result =
-            self->inherited(self, (PyTypeObject *)args[0], ((PyTupleObject *)given)->ob_item, PyTuple_GET_SIZE(given));
-    }
-    return result == LEFT_TO_PYTHON ? Py_NewRef(Py_NotImplemented) : result;
-}
-
 static PyMethodDef function_methods[] = {
     {"__reduce__", (PyCFunction)function_reduce, METH_NOARGS, NULL},
-    {"_tl_inherited", (PyCFunction)(void (*)(void))function_inherited, METH_FASTCALL, NULL},
     {NULL},
 };
 
@@ -316,20 +304,23 @@ set_recorder(PyObject *function, recorder_t recorder, void *data, void (*free_da
     return 0;
 }
 
-/* pause(change): adds to the number of those who want every call to be answered by Python. */
-static PyObject *
-pause_core(PyObject *Py_UNUSED(module), PyObject *change)
+static void
+end_pause(PyObject *Py_UNUSED(capsule))
 {
-    long by = PyLong_AsLong(change);
-    if (by == -1 && PyErr_Occurred()) {
-        return NULL;
-    }
-    paused += (int)by;
-    Py_RETURN_NONE;
+    paused--;
+}
+
+/* pause(): has every call answered by Python as long as the returned object lives, so that no interrupt leaves it so. */
+static PyObject *
+pause_core(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    PyObject *capsule = PyCapsule_New(&paused, "pause", end_pause);
+    paused += capsule != NULL;
+    return capsule;
 }
 
 static PyMethodDef module_methods[] = {
-    {"pause", pause_core, METH_O, NULL},
+    {"pause", pause_core, METH_NOARGS, NULL},
     {NULL},
 };
 

@@ -134,8 +134,8 @@ typedef struct FunctionObject FunctionObject;
 /* Answer a call, with the arguments of a vectorcall: a new reference, NULL with an exception, or LEFT_TO_PYTHON. */
 typedef PyObject *(*handler_t)(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords);
 
-/* Answer a call of positional arguments for a subclass of Tensor that inherits the default implementation, as
- * `Form.inherited` does: the result is of the class `type`. */
+/* Answer a call of positional arguments for a subclass of Tensor that inherits the default implementation: the
+ * result is of the class `type`. */
 typedef PyObject *(*inherited_t)(FunctionObject *self, PyTypeObject *type, PyObject *const *args, Py_ssize_t count);
 
 /* Return the tensor of class `type` for the array of a result, with its node if an operand has a history; called while
@@ -163,6 +163,9 @@ struct FunctionObject {
 extern PyTypeObject FunctionType;
 extern PyObject left_to_python;
 #define LEFT_TO_PYTHON (&left_to_python)
+
+/* Whether every call is left to Python now, for tools that watch Python's frames. */
+bool is_paused(void);
 
 /* Give a function its handler. Raises TypeError (-1) for what is no function of the core. Takes `data` over, also when
  * it fails. A handler that is set so replaces the one that finds the handler at the first call. */
@@ -204,6 +207,11 @@ int traverse_dispatched(struct Dispatched *dispatched, visitproc visit, void *ar
 /* Return a new array for a result, whose memory is kept when it is freed, if it is large. Takes `descr` over. */
 PyArrayObject *new_result(PyArray_Descr *descr, int dimensions, const npy_intp *shape, int flags);
 
+/* ---- families.c */
+
+/* Whether a tensor or its base has a history, as far as C can tell: `no_history` in autograd/tensor_base.py. */
+bool has_history(TensorObject *tensor);
+
 /* ---- what each file adds to the module; -1 with an exception */
 
 int add_build(PyObject *module);
@@ -223,5 +231,9 @@ int add_reductions(PyObject *module);
 int add_products(PyObject *module);
 int add_joining(PyObject *module);
 int add_copies(PyObject *module);
+int add_updates(PyObject *module);
+int add_context(PyObject *module);
+int add_custom(PyObject *module);
+int add_api(PyObject *module);
 
 #endif

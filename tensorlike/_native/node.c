@@ -39,8 +39,7 @@ put_off(PyObject *value)
     return true;
 }
 
-/* Drop references, now or, inside another deallocation of a node, in its loop. */
-static void
+void
 drop_later(PyObject *const *values, int count)
 {
     bool outermost = !waiting.active;
@@ -286,9 +285,6 @@ provide_graph(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
         const char *text;
     } words[] = {
         {&given.recording, "recording"},
-        {&given.requires_grad, "requires_grad"},
-        {&given.view_base, "view_base"},
-        {&given.leaf_edge, "leaf_edge"},
         {&given.grad_value, "grad_value"},
         {&given.hooks, "post_accumulate_hooks"},
         {&given.apply, "_tl_apply"},

@@ -48,12 +48,26 @@ is_readable(PyArrayObject *array, PyArray_Descr *dtype)
            PyArray_SIZE(array) > 0;
 }
 
-/* Read the first operand; of more than two dimensions, where its rows lie one after the other. */
+/* Whether NumPy computes a product of the array by one call of BLAS whichever way it is asked, which `ndarray.dot` and
+ * the loop of `matmul` do for this layout alone: elsewhere one copies what the other reads in an order of its own. */
+static bool
+is_for_blas(PyArrayObject *array)
+{
+    if (PyArray_NDIM(array) == 1) {
+        npy_intp item = PyArray_ITEMSIZE(array), stride = PyArray_STRIDE(array, 0);
+        return PyArray_DIM(array, 0) == 1 || (stride > 0 && stride % item == 0);
+    }
+    return PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array);
+}
+
+/* Read the first operand; of more than two dimensions, where its rows lie one after the other. NumPy's products have
+ * arrays of at most 32 dimensions. */
 static bool
 read_first(const ProductData *data, Matrix *matrix, PyArrayObject *array, int other)
 {
     int ndim = PyArray_NDIM(array);
-    if (ndim == 0 || other == 0 || other > 2 || !data->ranks[ndim < 3 ? ndim : 3][other]) {
+    if (ndim == 0 || ndim > NPY_MAXDIMS_LEGACY_ITERS || other == 0 || other > 2 ||
+        !data->ranks[ndim < 3 ? ndim : 3][other]) {
         return false;
     }
     npy_intp columns = PyArray_DIM(array, ndim - 1), column_stride = PyArray_STRIDE(array, ndim - 1);
@@ -100,13 +114,15 @@ handle_product(FunctionObject *self, PyObject *const *args, Py_ssize_t count, Py
     const Loop *loop = &data->loops[PyArray_TYPE(first)], *sum = &data->sums[PyArray_TYPE(first)];
     PyArray_Descr *dtype = PyArray_DESCR(first);
     Matrix left, right;
-    if (loop->run == NULL || !is_readable(first, dtype) || !is_readable(second, dtype) ||
-        !read_first(data, &left, first, PyArray_NDIM(second))) {
+    if (loop->run == NULL || !is_readable(first, dtype) || !is_readable(second, dtype) || !is_for_blas(first) ||
+        !is_for_blas(second) || !read_first(data, &left, first, PyArray_NDIM(second))) {
         return LEFT_TO_PYTHON;
     }
     read_second(data, &right, second);
     Result how = result_of(&data->recording, places[0], result_of(&data->recording, places[1], UNRECORDED));
-    if (left.columns != right.rows || left.rows > data->largest / left.columns / right.columns) {
+    /* The product of two complex numbers is not BLAS's everywhere. */
+    if (left.columns != right.rows || (left.columns == 1 && PyTypeNum_ISCOMPLEX(PyArray_TYPE(first))) ||
+        left.rows > data->largest / left.columns / right.columns) {
         return LEFT_TO_PYTHON;
     }
     if (is_set(places[2])) {
@@ -293,6 +309,65 @@ row_sums(PyArrayObject *array, npy_intp rows, npy_intp columns, PyArrayObject *o
     return sums;
 }
 
+/* ---- sums of columns, which undo broadcasting: `summed` in tensor/ops/reductions/row_kernels.py */
+
+static struct {
+    PyArrayObject *single,
+        *twice;              /* vectors of ones of float32 and of float64, whose length is that of the most rows */
+    npy_intp least, largest; /* the sizes of arrays whose columns are added so */
+} column_sums;
+
+PyObject *
+sum_columns(PyArrayObject *array, npy_intp columns)
+{
+    int type = PyArray_TYPE(array);
+    PyArrayObject *ones = type == NPY_FLOAT ? column_sums.single : type == NPY_DOUBLE ? column_sums.twice : NULL;
+    npy_intp size = PyArray_SIZE(array), ndim = PyArray_NDIM(array);
+    if (ones == NULL || ndim < 2 || PyArray_DIM(array, ndim - 1) != columns || !is_tidy(array) ||
+        PyArray_DESCR(array) != PyArray_DESCR(ones) || size < column_sums.least || size > column_sums.largest ||
+        size / columns > PyArray_SIZE(ones)) {
+        return NULL;
+    }
+    npy_intp shape[] = {size / columns, columns};
+    Py_INCREF(PyArray_DESCR(array));
+    PyObject *matrix = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(array), 2, shape, NULL, PyArray_DATA(array),
+                                            NPY_ARRAY_CARRAY, NULL);
+    Py_INCREF(PyArray_DESCR(ones));
+    PyObject *vector = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(ones), 1, shape, NULL, PyArray_DATA(ones),
+                                            NPY_ARRAY_CARRAY, NULL);
+    Py_INCREF(array); /* Other threads run meanwhile. */
+    PyObject *sums = matrix == NULL || vector == NULL ? NULL : PyArray_MatrixProduct2(vector, matrix, NULL);
+    Py_DECREF(array);
+    Py_XDECREF(matrix);
+    Py_XDECREF(vector);
+    return sums;
+}
+
+/* provide_column_sums(single, twice, least, largest): vectors of ones of both dtypes, and the sizes of arrays. */
+static PyObject *
+provide_column_sums(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *single, *twice;
+    Py_ssize_t least, largest;
+    if (!PyArg_ParseTuple(args, "O!O!nn:provide_column_sums", &PyArray_Type, &single, &PyArray_Type, &twice, &least,
+                          &largest)) {
+        return NULL;
+    }
+    if (PyArray_TYPE(single) != NPY_FLOAT || PyArray_TYPE(twice) != NPY_DOUBLE || !is_tidy(single) || !is_tidy(twice) ||
+        least < 1) {
+        PyErr_SetString(PyExc_TypeError, "provide_column_sums(): expected vectors of float32 and of float64");
+        return NULL;
+    }
+    /* They live as long as the process. */
+    Py_INCREF(single);
+    Py_INCREF(twice);
+    column_sums.single = single;
+    column_sums.twice = twice;
+    column_sums.least = least;
+    column_sums.largest = largest;
+    Py_RETURN_NONE;
+}
+
 static PyObject *
 handle_softmax(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
@@ -399,6 +474,7 @@ attach_softmax(PyObject *Py_UNUSED(module), PyObject *args)
 static PyMethodDef methods[] = {
     {"attach_product", attach_product, METH_VARARGS, NULL},
     {"attach_softmax", attach_softmax, METH_VARARGS, NULL},
+    {"provide_column_sums", provide_column_sums, METH_VARARGS, NULL},
     {NULL},
 };
 

@@ -3,8 +3,9 @@
  * Note [Formula programs]
  * A formula of a few ufuncs is recorded once as the list of its calls (tensor/formula_programs.py), which run here on
  * small contiguous arrays of one floating-point dtype, without a frame of Python: the inner loops of the same ufuncs, in
- * the same order. For anything else (an option of another value, a saved value that was modified, broadcasting, gaps,
- * other dtypes, large arrays) the node's formulas run in Python.
+ * the same order. A formula that is a product of two matrices is one call of NumPy's `dot`. For anything else (an option
+ * of another value, a saved value that was modified, broadcasting, gaps, other dtypes, large arrays) the node's formulas
+ * run in Python.
  */
 #include "record.h"
 
@@ -31,12 +32,20 @@ typedef struct {
     void *data[2];
 } Step;
 
-typedef enum { NOTHING, PASS, WRAP, STEPS, FILL } Way;
+typedef enum { NOTHING, PASS, WRAP, STEPS, FILL, PRODUCT } Way;
+
+typedef struct {
+    Argument argument; /* a gradient or a saved value */
+    bool is_transposed;
+} Matrix;
 
 typedef struct {
     Way way;
     int first, last;  /* its steps */
     Py_ssize_t shape; /* the offset of the slot with the shape to fill */
+    Matrix matrices[2];
+    Py_ssize_t shapes[2]; /* the offsets of slots with shapes that must be those of matrices */
+    int shape_count;
 } Formula;
 
 typedef struct {
@@ -192,6 +201,40 @@ read_argument(PyTypeObject *type, PyObject *given, int steps, Argument *argument
     return -1;
 }
 
+/* ("product", ((argument, whether it is transposed), ...), slots of shapes) */
+static int
+read_product(PyTypeObject *type, PyObject *given, PyObject *shapes, Formula *formula)
+{
+    formula->way = PRODUCT;
+    if (PyTuple_GET_SIZE(given) != 2 || !PyTuple_Check(shapes) || PyTuple_GET_SIZE(shapes) > 2) {
+        PyErr_SetString(PyExc_ValueError, "a product has two matrices, and up to two shapes");
+        return -1;
+    }
+    for (int i = 0; i < 2; i++) {
+        Matrix *matrix = &formula->matrices[i];
+        PyObject *argument;
+        int is_transposed;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(given, i), "Op;a matrix is (argument, whether it is transposed)",
+                              &argument, &is_transposed) ||
+            read_argument(type, argument, 0, &matrix->argument) < 0) {
+            return -1;
+        }
+        if (matrix->argument.source != GRADIENT && matrix->argument.source != SAVED) {
+            PyErr_SetString(PyExc_ValueError, "a matrix of a product is a gradient or a saved value");
+            return -1;
+        }
+        matrix->is_transposed = is_transposed;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shapes); i++) {
+        Py_ssize_t offset = slot_offset(type, PyTuple_GET_ITEM(shapes, i));
+        if (offset < 0) {
+            return -1;
+        }
+        formula->shapes[formula->shape_count++] = offset;
+    }
+    return 0;
+}
+
 /* (way, [(ufunc, argument, ...)], slot of a shape or None) */
 static int
 read_formula(Program *program, PyTypeObject *type, PyObject *given, Formula *formula)
@@ -201,6 +244,9 @@ read_formula(Program *program, PyTypeObject *type, PyObject *given, Formula *for
     PyObject *steps, *shape;
     if (!PyArg_ParseTuple(given, "sO!O;a formula is (way, steps, shape)", &way, &PyTuple_Type, &steps, &shape)) {
         return -1;
+    }
+    if (strcmp(way, "product") == 0) {
+        return read_product(type, steps, shape, formula);
     }
     int known = -1;
     for (int i = 0; i < 5; i++) {
@@ -386,6 +432,21 @@ set_number(Operand *operand, double number, bool wide)
     return true;
 }
 
+/* Return the array of a saved tensor, borrowed; NULL, without an exception, when Python has to look at it. */
+static PyArrayObject *
+saved_array(PyObject *saved)
+{
+    if (saved == NULL || !PyTuple_CheckExact(saved) || PyTuple_GET_SIZE(saved) != 3) {
+        return NULL;
+    }
+    PyObject *array = PyTuple_GET_ITEM(saved, 0), *counter = PyTuple_GET_ITEM(saved, 1);
+    if (!PyArray_CheckExact(array) || !PyList_CheckExact(counter) || PyList_GET_SIZE(counter) != 1 ||
+        !is_same_number(PyList_GET_ITEM(counter, 0), PyTuple_GET_ITEM(saved, 2))) {
+        return NULL;
+    }
+    return (PyArrayObject *)array;
+}
+
 /* Find a saved value; false when Python has to look at it. */
 static bool
 set_saved(Operand *operand, const Argument *argument, PyObject *node, PyArrayObject *like, bool wide)
@@ -406,16 +467,9 @@ set_saved(Operand *operand, const Argument *argument, PyObject *node, PyArrayObj
         bool exact = !overflow && number < 1LL << 53 && number > -(1LL << 53);
         return exact && set_number(operand, (double)number, wide);
     }
-    if (PyTuple_GET_SIZE(saved) != 3) {
-        return false;
-    }
-    PyObject *array = PyTuple_GET_ITEM(saved, 0), *counter = PyTuple_GET_ITEM(saved, 1);
-    if (!PyArray_CheckExact(array) || !PyList_CheckExact(counter) || PyList_GET_SIZE(counter) != 1 ||
-        !is_same_number(PyList_GET_ITEM(counter, 0), PyTuple_GET_ITEM(saved, 2))) {
-        return false;
-    }
-    PyArrayObject *found = (PyArrayObject *)array;
-    if (PyArray_DESCR(found) != PyArray_DESCR(like) || !is_tidy(found) || !is_same_shape(found, like)) {
+    PyArrayObject *found = saved_array(saved);
+    if (found == NULL || PyArray_DESCR(found) != PyArray_DESCR(like) || !is_tidy(found) ||
+        !is_same_shape(found, like)) {
         return false;
     }
     operand->at = PyArray_BYTES(found);
@@ -438,6 +492,9 @@ run_steps(const Program *program, const Formula *formula, PyObject *node, PyArra
     bool wide = PyArray_TYPE(grad) == NPY_DOUBLE;
     npy_intp size = PyArray_SIZE(grad), item = wide ? 8 : 4;
     int count = formula->last - formula->first;
+    if (size > LARGEST) {
+        return 0;
+    }
     Operand operands[MOST_STEPS][2];
     for (int i = 0; i < count; i++) {
         const Step *step = &program->steps[formula->first + i];
@@ -529,13 +586,57 @@ run_fill(PyObject *node, const Formula *formula, PyArrayObject *grad, PyObject *
     return 1;
 }
 
+/* Multiply two matrices, as `first.dot(second)` does: 1, 0 when Python has to, -1 with an exception. */
+static int
+run_product(PyObject *node, const Formula *formula, PyArrayObject *grad, PyObject **result)
+{
+    for (int i = 0; i < formula->shape_count; i++) {
+        PyObject *shape = *slot_at(node, formula->shapes[i]);
+        if (shape == NULL || !PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) != 2) {
+            return 0;
+        }
+    }
+    PyArrayObject *arrays[2];
+    npy_intp rows[2], columns[2];
+    for (int i = 0; i < 2; i++) {
+        const Matrix *matrix = &formula->matrices[i];
+        bool of_gradient = matrix->argument.source == GRADIENT;
+        arrays[i] = of_gradient ? grad : saved_array(*slot_at(node, matrix->argument.offset));
+        if (arrays[i] == NULL || PyArray_NDIM(arrays[i]) != 2 || PyArray_DESCR(arrays[i]) != PyArray_DESCR(grad)) {
+            return 0;
+        }
+        rows[i] = PyArray_DIM(arrays[i], matrix->is_transposed);
+        columns[i] = PyArray_DIM(arrays[i], !matrix->is_transposed);
+    }
+    if (columns[0] != rows[1]) {
+        return 0;
+    }
+    /* Other threads run meanwhile, and may free what the node has saved. */
+    int done = -1;
+    for (int i = 0; i < 2; i++) {
+        PyObject *array = (PyObject *)arrays[i];
+        arrays[i] = (PyArrayObject *)(formula->matrices[i].is_transposed ? PyArray_Transpose(arrays[i], NULL)
+                                                                         : Py_NewRef(array));
+    }
+    PyArray_Descr *dtype = PyArray_DESCR(grad);
+    Py_INCREF(dtype);
+    PyArrayObject *out = new_result(dtype, 2, (npy_intp[]){rows[0], columns[1]}, 0);
+    if (arrays[0] != NULL && arrays[1] != NULL && out != NULL) {
+        *result = PyArray_MatrixProduct2((PyObject *)arrays[0], (PyObject *)arrays[1], out);
+        done = *result == NULL ? -1 : 1;
+    }
+    Py_XDECREF(arrays[0]);
+    Py_XDECREF(arrays[1]);
+    Py_XDECREF(out);
+    return done;
+}
+
 int
 run_program(const Program *program, NodeObject *node, TensorObject *grad, PyObject **grads, Py_ssize_t count)
 {
     PyArrayObject *array = (PyArrayObject *)grad->data;
     int number = PyArray_TYPE(array);
-    if (count != program->formula_count || (number != NPY_FLOAT && number != NPY_DOUBLE) || !is_tidy(array) ||
-        PyArray_SIZE(array) > LARGEST) {
+    if (count != program->formula_count || (number != NPY_FLOAT && number != NPY_DOUBLE) || !is_tidy(array)) {
         return 0;
     }
     for (int i = 0; i < program->condition_count; i++) {
@@ -560,8 +661,9 @@ run_program(const Program *program, NodeObject *node, TensorObject *grad, PyObje
             result = Py_NewRef((PyObject *)array);
         }
         else {
-            done = formula->way == FILL ? run_fill((PyObject *)node, formula, array, &result)
-                                        : run_steps(program, formula, (PyObject *)node, array, &result);
+            done = formula->way == FILL      ? run_fill((PyObject *)node, formula, array, &result)
+                   : formula->way == PRODUCT ? run_product((PyObject *)node, formula, array, &result)
+                                             : run_steps(program, formula, (PyObject *)node, array, &result);
         }
         if (done == 1 && (grads[i] = new_tensor(result)) == NULL) {
             done = -1;
@@ -643,6 +745,11 @@ provide_addition(PyObject *Py_UNUSED(module), PyObject *ufunc)
     Step given = {0};
     if (!PyObject_TypeCheck(ufunc, &PyUFunc_Type)) {
         PyErr_Format(PyExc_TypeError, "provide_addition(): expected a ufunc, not %.200s", Py_TYPE(ufunc)->tp_name);
+        return NULL;
+    }
+    PyUFuncObject *of = (PyUFuncObject *)ufunc;
+    if (of->nin != 2 || of->nout != 1 || of->core_enabled) {
+        PyErr_Format(PyExc_ValueError, "provide_addition(): %s does not add two numbers", of->name);
         return NULL;
     }
     given.ufunc = ufunc;

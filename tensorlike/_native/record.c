@@ -1,9 +1,9 @@
-/* Recording: the twin of the generated function `record(result, operands...)`, which makes a tensor and its node.
+/* Recording: the twin of the function `record(result, *values)`, which makes a tensor and its node.
  *
  * A Recorder is that function: it interprets what the declaration says is saved, and by whom it is used, and calls the
- * Python function for every call that it does not know. See tensor/generate_recording.py.
+ * Python function for every call that it does not know. See tensor/recording.py.
  */
-#include "record.h"
+#include "families.h"
 
 #define MOST_OPERANDS 8
 #define MOST_SAVED 12
@@ -39,12 +39,6 @@ typedef struct {
 } Recorder;
 
 static inline bool
-has_value(PyObject *value)
-{
-    return value != NULL && value != Py_None;
-}
-
-static inline bool
 is_any_tensor(PyObject *value)
 {
     return Py_TYPE(value) == provided.tensor || PyObject_TypeCheck(value, &StorageType);
@@ -76,37 +70,49 @@ recording_now(void)
     return found;
 }
 
-/* Return the edge of a tracked tensor as a new reference, None where it requires no grad: `edge_of`, with the leaf's
- * edge, which is there from its first use on, looked up here. */
-static PyObject *
+/* Whether a view was made from the values that its memory holds now: false where that cannot be read, too. */
+static bool
+is_current_view(TensorObject *view, MetaObject *meta)
+{
+    PyObject *counter = view->counter;
+    if (!is_set(counter)) {
+        return true;
+    }
+    if (!PyList_CheckExact(counter) || PyList_GET_SIZE(counter) != 1 || meta->view_version == NULL) {
+        return false;
+    }
+    Py_ssize_t now, then;
+    return read_int(PyList_GET_ITEM(counter, 0), &now) && read_int(meta->view_version, &then) && now == then;
+}
+
+/* Return the edge of a tracked tensor as a new reference, None where it requires no grad: `edge_of` in autograd/node.py,
+ * which answers the cases that are left: views to be refreshed, views that lead nowhere, and the first use of a leaf. */
+PyObject *
 edge_of(TensorObject *tensor)
 {
-    PyObject *meta = tensor->meta;
-    if (!has_value(meta)) {
-        return Py_NewRef(has_value(tensor->edge) ? tensor->edge : Py_None);
+    PyObject *edge = is_set(tensor->edge) ? tensor->edge : NULL;
+    if (!is_set(tensor->meta)) {
+        return Py_NewRef(edge == NULL ? Py_None : edge);
     }
-    Py_INCREF(meta);
-    PyObject *edge = NULL, *requires = PyObject_GetAttr(meta, graph.requires_grad);
-    if (requires == Py_True) {
-        PyObject *base = PyObject_GetAttr(meta, graph.view_base);
-        if (base == Py_None) {
-            edge = PyObject_GetAttr(meta, graph.leaf_edge);
+    if (Py_IS_TYPE(tensor->meta, &MetaType)) {
+        MetaObject *meta = (MetaObject *)tensor->meta;
+        bool in_history = is_set(meta->view_base) && has_history(tensor);
+        if (edge != NULL && (!in_history || is_current_view(tensor, meta))) {
+            return Py_NewRef(edge);
         }
-        Py_XDECREF(base);
-    }
-    Py_XDECREF(requires);
-    Py_DECREF(meta);
-    if (edge != NULL && edge != Py_None) {
-        return edge;
-    }
-    Py_XDECREF(edge);
-    if (PyErr_Occurred()) {
-        return NULL;
+        if (edge == NULL && !in_history) {
+            if (meta->requires_grad == Py_False) {
+                return Py_NewRef(Py_None);
+            }
+            if (meta->requires_grad == Py_True && is_set(meta->leaf_edge)) {
+                return Py_NewRef(meta->leaf_edge);
+            }
+        }
     }
     return PyObject_CallOneArg(graph.edge_of, (PyObject *)tensor);
 }
 
-static PyObject *
+PyObject *
 shape_tuple(PyArrayObject *array)
 {
     int dimensions = PyArray_NDIM(array);
@@ -125,25 +131,11 @@ shape_tuple(PyArrayObject *array)
     return shape;
 }
 
-/* Return a version counter at zero. */
-static PyObject *
-new_counter(void)
-{
-    PyObject *counter = PyList_New(1), *zero = PyLong_FromLong(0);
-    if (counter == NULL || zero == NULL) {
-        Py_XDECREF(counter);
-        Py_XDECREF(zero);
-        return NULL;
-    }
-    PyList_SET_ITEM(counter, 0, zero);
-    return counter;
-}
-
 /* Return (array, counter, version) of a tensor, whose counter is made on first use. */
 static PyObject *
 saved_tensor(TensorObject *tensor)
 {
-    if (!has_value(tensor->counter)) {
+    if (!is_set(tensor->counter)) {
         PyObject *counter = new_counter();
         if (counter == NULL) {
             return NULL;
@@ -178,8 +170,7 @@ is_readable(PyObject *value, bool only_tensor)
     }
     TensorObject *tensor = as_tensor(value);
     return tensor->data != NULL && PyArray_CheckExact(tensor->data) &&
-           (!has_value(tensor->counter) ||
-            (PyList_CheckExact(tensor->counter) && PyList_GET_SIZE(tensor->counter) == 1));
+           (!is_set(tensor->counter) || (PyList_CheckExact(tensor->counter) && PyList_GET_SIZE(tensor->counter) == 1));
 }
 
 /* Return a new node that is filled but for its result; takes over `edges`, also when it fails. */

@@ -63,6 +63,9 @@ slot_at(PyObject *node, Py_ssize_t offset)
 /* The offset of a slot of a class; -1 with a TypeError where `name` is no slot. */
 Py_ssize_t slot_offset(PyTypeObject *type, PyObject *name);
 
+/* Drop references, now or, inside the deallocation of a node, when it is over: Note [Freeing without recursion]. */
+void drop_later(PyObject *const *values, int count);
+
 /* Return the number of the next node: 1 for the first. */
 long long next_sequence_number(void);
 
@@ -80,7 +83,7 @@ typedef struct {
     PyObject *add_arrays;     /* engine._add_arrays */
     PyObject *unbroadcast;    /* engine.unbroadcast_and_cast */
     /* Interned names. */
-    PyObject *recording, *requires_grad, *view_base, *leaf_edge, *grad_value, *hooks;
+    PyObject *recording, *grad_value, *hooks;
     PyObject *apply, *release, *outputs, *special, *data, *shape, *accumulating, *acquire, *unlock;
 } Graph;
 
@@ -90,7 +93,7 @@ extern Graph graph;
 
 typedef struct {
     Py_ssize_t offset;
-    bool only_tensors; /* a number is kept: see `node_source` in tensor/generate_recording.py */
+    bool only_tensors; /* a number is kept: see `_released` in tensor/recording.py */
 } Released;
 
 typedef struct Program Program;
@@ -116,7 +119,59 @@ int run_program(const Program *program, NodeObject *node, TensorObject *grad, Py
  * exception when NumPy has to compute it. */
 PyObject *add_small(PyObject *a, PyObject *b, PyObject *out);
 
+/* ---- products.c */
+
+/* Return the sums over all dimensions but the last one, whose size is `columns`: a new reference, NULL without an exception
+ * when Python has to compute them, else with one. */
+PyObject *sum_columns(PyArrayObject *array, npy_intp columns);
+/* ---- engine.c */
+
+/* Whether a node has one output: 1, 0, or -1 with an exception. */
+int is_single(PyObject *node);
+
+/* Whether a gradient is a plain tensor of the shape and dtype of an output of a node. */
+bool fits_output(PyObject *grad, PyObject *node, long number);
+
+/* ---- context.c: nodes of custom Functions, FunctionNode in tensorlike/autograd/function_node.py */
+
+typedef struct {
+    NodeObject node;
+    PyObject *needs_input_grad;
+    /* Their names in Python begin with `_tl_`. Objects all, for Note [Slots in C] in tensor.c. */
+    PyObject *to_save, *saved, *positions, *arguments, *devices, *outputs, *special, *make_zeros, *recorded;
+} ContextObject;
+
+extern PyTypeObject ContextType;
+
+static inline bool
+is_context(PyObject *node)
+{
+    return PyObject_TypeCheck(node, &ContextType);
+}
+
+static inline ContextObject *
+as_context(PyObject *node)
+{
+    return (ContextObject *)node;
+}
+
+/* Whether a custom node has hooks: 1, 0, or -1 with an exception. */
+int is_hooked(PyObject *node);
+
+/* Run the backward of the user: 1 with the gradients of the edges, a tuple; 0 when `_tl_apply` has to do it; -1 with an
+ * exception. `grad` is a list of gradients for several outputs. */
+int run_custom(PyObject *node, PyObject *grad, PyObject **grads);
+
+/* Free the saved tensors of a custom node: -1 with an exception. */
+int release_custom(PyObject *node);
+
 /* ---- record.c */
+
+/* Return the edge of a tracked tensor as a new reference, None where it requires no grad; NULL with an exception. */
+PyObject *edge_of(TensorObject *tensor);
+
+/* Return the shape of an array, NULL with an exception. */
+PyObject *shape_tuple(PyArrayObject *array);
 
 /* Return the tensor of the type `type` of a result, with its node where one is needed: a new reference, NULL with an
  * exception, or LEFT_TO_PYTHON. `parameters` are those of the operation, without those at the end that have their

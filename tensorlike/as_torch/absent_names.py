@@ -85,7 +85,7 @@ GROUPS: Final[tuple[Group, ...]] = (
     ),
     Group(
         "Masked tensors",
-        "a class of PyTorch's prototype: examples/masked_tensor.py shows such a type, and the reductions of "
+        "a class of PyTorch's prototype: examples/gallery/masked_tensor.py shows such a type, and the reductions of "
         "torch.masked take a mask",
         """
         masked.MaskedTensor masked.as_masked_tensor masked.is_masked_tensor masked.masked_tensor

@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from tensorlike._absent import explain_absent_names
+from tensorlike._native import core
 from tensorlike.dispatch.core import PLAIN, STATE
+from tensorlike.dispatch.state import State
 
 from .function_node import (
     FLOATING,
@@ -18,6 +20,7 @@ from .function_node import (
     FunctionNode,
     SavedInput,
     SavedOutput,
+    answered_by_core,
     as_kind,
     no_backward,
 )
@@ -116,6 +119,7 @@ class Function(metaclass=FunctionMeta):
         raise NotImplementedError("vmap is not implemented: define it, or set generate_vmap_rule = True.")
 
     @classmethod
+    @answered_by_core
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward` on the arguments and record the result.
 
@@ -144,18 +148,23 @@ class Function(metaclass=FunctionMeta):
         recording = state.recording
         positions: list[int] = []
         edges: list[Any] = []
+        devices: list[Any] = []
         needs: list[bool] = []
         for index, value in enumerate(args):
             if isinstance(value, TensorBase):
                 edge = edge_of(value) if value._tl_tracked else None
                 positions.append(index)
                 edges.append(edge)
-                needs.append(edge is not None)
-            else:
-                needs.append(False)
+                if edge is not None:
+                    devices.append(value._tl_data.device if recording else None)
+                    needs.append(True)
+                    continue
+                devices.append(None)
+            needs.append(False)
         node._tl_recorded = needed = recording and True in needs
         node.needs_input_grad = tuple(needs)
         node._tl_edges, node._tl_positions, node._tl_arguments = tuple(edges), tuple(positions), len(args)
+        node._tl_devices = tuple(devices)
         node._tl_sequence_number = next_sequence_number()
         try:
             STATE.set(state.recording_as(False))
@@ -166,18 +175,21 @@ class Function(metaclass=FunctionMeta):
                 output = cls.forward(node, *args)
         finally:
             STATE.set(state)
-        several = isinstance(output, tuple)
-        if needed:
-            node._tl_devices = tuple([args[i]._tl_data.device for i in positions])
-        if needed and type(output) is TensorBase._tl_plain and _finish_single(node, args, output):
-            results = [output]
-        else:
-            results = _finish(cls, node, args, output if several else (output,), needed)
-        if needed and state.observers:
-            observed(node)
-        if not several:
-            return results[0], node
-        return (type(output)._make(results) if hasattr(type(output), "_make") else tuple(results)), node
+        return _finished(cls, node, args, output, needed), node
+
+
+def _finished(cls: type[Function], node: FunctionNode, args: tuple[Any, ...], output: Any, needed: bool) -> Any:
+    """Return what `apply` returns for the output of forward, with its place in the graph if that is `needed`."""
+    several = isinstance(output, tuple)
+    if needed and type(output) is TensorBase._tl_plain and _finish_single(node, args, output):
+        results = [output]
+    else:
+        results = _finish(cls, node, args, output if several else (output,), needed)
+    if needed and STATE.get().observers:
+        observed(node)
+    if not several:
+        return results[0]
+    return type(output)._make(results) if hasattr(type(output), "_make") else tuple(results)
 
 
 def _bound(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any], splits: bool) -> tuple[Any, ...]:
@@ -426,3 +438,19 @@ class _OnceNode(Node):
 
 
 _OnceNode.__name__ = "DelayedError"
+
+
+if core is not None:
+    core.provide_custom(
+        apply=vars(Function)["apply"].__func__,
+        save_for_backward=FunctionCtx.save_for_backward,
+        saved_tensors=FunctionNode.saved_tensors.fget,  # type: ignore[attr-defined]
+        setup_context=Function.setup_context,
+        no_backward=no_backward,
+        finished=_finished,
+        base=TensorBase,
+        above=PROVIDED,
+        saved_input=SavedInput,
+        saved_output=SavedOutput,
+        state=State,
+    )

@@ -6,17 +6,19 @@ Tensors saved with `save_for_backward` follow Note [No cycles]: outputs are neve
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from tensorlike._library_name import LIBRARY
+from tensorlike._native import core
 
 from .engine_hooks import plain_gradient
 from .node import RELEASED, Node, as_caller, edge_of, like_edge, name_of, unpack
 from .tensor_base import TensorBase, move_state, wrap
 
 __all__ = [
-    "FLOATING", "NOTHING", "FunctionCtx", "FunctionNode", "SavedInput", "SavedOutput", "as_kind", "backward_of",
-    "no_backward", "reducible",
+    "FLOATING", "NOTHING", "FunctionCtx", "FunctionNode", "SavedInput", "SavedOutput", "answered_by_core", "as_kind",
+    "backward_of", "no_backward", "reducible",
 ]  # fmt: skip
 
 #: For contexts that mark nothing.
@@ -24,6 +26,14 @@ EMPTY: Final[dict[int, int]] = {}
 
 #: The kinds of dtypes that have gradients.
 FLOATING = frozenset("fcV")
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def answered_by_core(function: F) -> F:
+    """Return a function as one that the native core may answer; `core.provide_custom` says how."""
+    return function if core is None else core.Function(function)
 
 
 class _NothingDtype:
@@ -57,8 +67,8 @@ def backward_of(function: Any) -> Any:
     return function.vjp
 
 
-def _check_tensors(name: str, tensors: tuple[Any, ...]) -> None:
-    """Raise for values that can be neither saved nor marked."""
+def _refuse(name: str, tensors: tuple[Any, ...]) -> None:
+    """Raise for values of which one can be neither saved nor marked, by the method `name`."""
     saves = name.startswith("save")
     for index, tensor in enumerate(tensors):
         if isinstance(tensor, TensorBase) or (saves and tensor is None):
@@ -88,6 +98,7 @@ class FunctionCtx:
     #: Whether backward may be called: grad mode was on, and an argument requires grad.
     _tl_recorded = False
 
+    @answered_by_core
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors (and None) for `backward`, where `saved_tensors` returns them; call it once, in forward.
 
@@ -95,7 +106,9 @@ class FunctionCtx:
 
         Source: PyTorch's `FunctionCtx.save_for_backward`.
         """
-        _check_tensors("save_for_backward", tensors)
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, TensorBase):
+                _refuse("save_for_backward", tensors)
         self._tl_to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
@@ -105,7 +118,7 @@ class FunctionCtx:
 
         Source: PyTorch's `FunctionCtx.save_for_forward`.
         """
-        _check_tensors("save_for_forward", tensors)
+        _refuse("save_for_forward", tensors)
         self._tl_saved_for_forward = tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
@@ -115,7 +128,7 @@ class FunctionCtx:
 
         Source: PyTorch's `FunctionCtx.mark_dirty`.
         """
-        _check_tensors("mark_dirty", tensors)
+        _refuse("mark_dirty", tensors)
         self._tl_dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
@@ -125,7 +138,7 @@ class FunctionCtx:
 
         Source: PyTorch's `FunctionCtx.mark_non_differentiable`.
         """
-        _check_tensors("mark_non_differentiable", tensors)
+        _refuse("mark_non_differentiable", tensors)
         self._tl_non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -136,22 +149,36 @@ class FunctionCtx:
         self._tl_materialize = bool(value)
 
 
-class FunctionNode(Node, FunctionCtx):
+if TYPE_CHECKING or core is None:
+
+    class ContextState:
+        """The state of the node of a custom Function."""
+
+        __slots__ = ()
+
+        _tl_outputs: int | None = None
+        _tl_special: bool = True
+        _tl_saved: Any = ()
+        #: The number of arguments of forward, and the indices of tensors among them; only these have edges.
+        _tl_arguments: int = 0
+        _tl_positions: tuple[int, ...] = ()
+        #: The device of each tensor among the arguments that has an edge.
+        _tl_devices: tuple[Any, ...] = ()
+        _tl_make_zeros: Any = None
+
+else:
+    # The same fields and defaults, in a C struct, with those that `apply` sets in any context.
+    ContextState = core.ContextState
+
+
+class FunctionNode(ContextState, Node, FunctionCtx):
     """The node of a custom Function, and the context its methods are handed."""
 
     _tl_function: ClassVar[Any]
-    _tl_outputs: int | None = None
-    _tl_special = True
     _tl_materializes = False
-    _tl_saved: Any = ()
-    #: The number of arguments of forward, and the indices of tensors among them; only these have edges.
-    _tl_arguments: int = 0
-    _tl_positions: tuple[int, ...] = ()
-    #: The device of each tensor among the arguments.
-    _tl_devices: tuple[Any, ...] = ()
-    _tl_make_zeros: Any = None
 
     @property
+    @answered_by_core
     def saved_tensors(self) -> tuple[Any, ...]:
         """The tensors saved by `save_for_backward`, checked for in-place modification.
 
@@ -186,32 +213,39 @@ class FunctionNode(Node, FunctionCtx):
                     for g, shape, dtype in zip(grads, self._tl_shape, self._tl_dtype, strict=True)
                 ]
         result = as_caller(backward, self, *grads)
-        return self._checked(result if isinstance(result, tuple) else (result,))
+        return self._tl_checked(result if isinstance(result, tuple) else (result,))
 
-    def _checked(self, result: tuple[Any, ...]) -> tuple[Any, ...]:
-        name, count = name_of(self), self._tl_arguments
+    def _tl_checked(self, result: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Check what backward returned; return the gradients of the tensors among the arguments."""
+        count = self._tl_arguments
         if len(result) != count and (len(result) < count or any(g is not None for g in result[count:])):
             raise RuntimeError(
-                f"function {name} returned an incorrect number of gradients (expected {count}, got {len(result)}): "
-                "backward returns one for each argument of forward, None where there is none"
+                f"function {name_of(self)} returned an incorrect number of gradients (expected {count}, got "
+                f"{len(result)}): backward returns one for each argument of forward, None where there is none"
             )
         positions = self._tl_positions
         if len(positions) != count:
             for index in set(range(count)).difference(positions):
                 if result[index] is not None:
                     raise RuntimeError(
-                        f"function {name} returned a gradient different than None at index {index}, but the "
+                        f"function {name_of(self)} returned a gradient different than None at index {index}, but the "
                         "corresponding forward input was not a Variable: return None for what is no Tensor"
                     )
-        return tuple([
-            self._fitting(result[index], index, edge, device)
-            for index, edge, device in zip(positions, self._tl_edges, self._tl_devices, strict=True)
-        ])  # fmt: skip
+        plain: Any = TensorBase._tl_plain
+        fitting: list[Any] = []
+        for index, edge, device in zip(positions, self._tl_edges, self._tl_devices, strict=True):
+            gradient = result[index]
+            if edge is not None and type(gradient) is plain:
+                array = gradient._tl_data
+                wanted, dtype = like_edge(*edge)
+                if array.shape == wanted and array.dtype is dtype and array.device == device:
+                    fitting.append(gradient)
+                    continue
+            fitting.append(None if gradient is None else self._tl_fitting(gradient, index, edge, device))
+        return tuple(fitting)
 
-    def _fitting(self, gradient: Any, index: int, edge: Any, device: Any) -> Any:
+    def _tl_fitting(self, gradient: Any, index: int, edge: Any, device: Any) -> Any:
         """Check and return the gradient of one argument; None where none is needed."""
-        if gradient is None:
-            return None
         name = name_of(self)
         if not isinstance(gradient, TensorBase):
             raise RuntimeError(
@@ -223,9 +257,6 @@ class FunctionNode(Node, FunctionCtx):
         wanted, dtype = like_edge(*edge)
         array = gradient._tl_data
         shape = array.shape
-        plain = type(gradient) is TensorBase._tl_plain
-        if plain and shape == wanted and array.dtype is dtype and array.device == device:
-            return gradient
         if shape != wanted and not reducible(shape, wanted):
             raise RuntimeError(
                 f"Function {name} returned an invalid gradient at index {index} - got {list(shape)} but expected shape "
@@ -310,12 +341,12 @@ def _unpack_saved(item: Any, node: FunctionNode) -> Any:
     if item is None:
         return None
     if type(item) is SavedInput:
+        if item.leaf is not None and item.packed is None and item.counter[0] == item.version:
+            return item.leaf
         edge = item.edge
     else:
         edge = (item.place and item.place()) or (node, item.number)
     if item.packed is not None:
         return unpack(item.packed, edge, node)
-    if type(item) is SavedInput and item.leaf is not None and item.counter[0] == item.version:
-        return item.leaf
     tensor = unpack((item.array, item.counter, item.version), edge, node)
     return tensor if item.kind is TensorBase._tl_plain else as_kind(tensor, item.kind)

@@ -35,7 +35,7 @@ get_state = STATE.get
 
 
 def grad_enabled() -> bool:
-    """Return whether operations are recorded. Generated code reads `get_state().recording` itself (40 ns less)."""
+    """Return whether operations are recorded. Recording reads `get_state().recording` itself (40 ns less)."""
     return get_state().recording
 
 

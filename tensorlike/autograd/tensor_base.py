@@ -35,7 +35,6 @@ __all__ = [
     "TensorBase",
     "is_view",
     "move_state",
-    "new_tensor_source",
     "no_history",
     "version_counter",
     "wrap",
@@ -142,15 +141,6 @@ class TensorBase(Storage):
     _tl_post_accumulate_hooks = _of_meta("post_accumulate_hooks")
     _tl_retains_grad = _of_meta("retains_grad")
     _tl_inference = _of_meta("inference")
-
-
-def new_tensor_source(name: str, array: str, kind: str = "Tensor") -> list[str]:
-    """Return the lines of generated code that make a tensor around `array`, as `wrap` does (60 ns less a call)."""
-    return [
-        f"{name} = new({kind})",
-        f"{name}._tl_data, {name}._tl_tracked = {array}, False",
-        f"{name}._tl_edge = {name}._tl_counter = {name}._tl_meta = None",
-    ]
 
 
 def wrap(array: Any) -> Tensor:

@@ -56,7 +56,6 @@ __all__ = [
     "known_plan",
     "outside_stacklevel",
     "overriding_types",
-    "passed",
     "plan_for",
     "register_plain",
     "unanswered",
@@ -88,14 +87,6 @@ def register_plain(*types: type, tensors: bool = False) -> None:
     """Add `types` to those that never override anything."""
     add_plain_types(*types, tensors=tensors)
     _PLANS.clear()
-
-
-def passed(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the positional arguments that the caller passed, of the values that a wrapper's parameters have."""
-    count = len(given)
-    while count and given[count - 1] is MISSING:
-        count -= 1
-    return given if count == len(given) else given[:count]
 
 
 class Plan(NamedTuple):
@@ -153,8 +144,14 @@ def _overrides(kind: type) -> bool:
     return getattr(implementation, "__func__", implementation) is not PROVIDED.disabled_implementation
 
 
-def _warn_plain_method(kind: type) -> None:
+def _check_method(kind: type) -> None:
+    """Raise TypeError for a `__torch_function__` that cannot be called, and warn once of a plain method."""
     found = inspect.getattr_static(kind, "__torch_function__")
+    if not callable(kind.__torch_function__):  # type: ignore[attr-defined]
+        raise TypeError(
+            f"{kind.__name__}.__torch_function__ is {found!r}, which cannot be called: make it a classmethod "
+            "__torch_function__(cls, func, types, args=(), kwargs=None)"
+        )
     if inspect.isfunction(found) and kind not in _warned:
         _warned.add(kind)
         warnings.warn(
@@ -220,9 +217,9 @@ def _make_plan(key: tuple[type, ...]) -> Plan:
             continue
         if not _overrides(kind):
             # A class that gains __torch_function__ later must be seen then: only known non-overriders are remembered.
-            cacheable = cacheable and (kind in PLAIN_TYPES or kind is Missing)
+            cacheable = cacheable and kind in PLAIN_TYPES
             continue
-        _warn_plain_method(kind)
+        _check_method(kind)
         warn_torch_dispatch(kind)
         at = next((i for i, other in enumerate(types) if issubclass(kind, other)), len(types))
         types.insert(at, kind)
@@ -302,10 +299,6 @@ def dispatch(
     if not plan.types:
         return form.run_undispatched(args, kwargs)
     if plan.default is not None:
-        if form.inherited is not None and not kwargs:
-            result = form.inherited(plan.default, args)
-            if result is not NotImplemented:
-                return result
         return PROVIDED.propagate(form, plan.default, args, kwargs)
     return ask_types(form.key, plan, operands, args, kwargs, reflected=reflected)
 

@@ -30,13 +30,12 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import FunctionType, MappingProxyType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tensorlike._library_name import spoken_name
 
-from .deferred import materialize, python_function
-from .state import ALIVE, CLEAR, OPTIONAL_TENSORS, PLAIN_TYPES, TENSOR_TYPES, State, fill_sets
+from .state import ALIVE, OPTIONAL_TENSORS, fill_sets
 
 if TYPE_CHECKING:
     from .schema import Schema
@@ -265,10 +264,6 @@ class Operation:
         """The main public function."""
         return self.forms[0].function
 
-    def generated_functions(self) -> tuple[Callable[..., Any], ...]:
-        """Return the generated functions that record calls, and that run the nodes; they are written now if need be."""
-        return ()
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__.lower()} {self.full_name}>"
 
@@ -283,7 +278,6 @@ class Form:
         "foreign",
         "function",
         "implementation",
-        "inherited",
         "key",
         "kind",
         "mutates",
@@ -294,10 +288,11 @@ class Form:
         "operation",
         "overridable",
         "parameters",
-        "plain",
         "reflected",
         "reports",
+        "run",
         "samples",
+        "strict",
     )
 
     # Both are set as soon as the public function is made, which needs the form.
@@ -342,12 +337,12 @@ class Form:
         self.reflected = ""
         #: Whether its wrapper may answer for overriding types before they are asked.
         self.early = False
-        #: A shortcut for a class that inherits the default implementation; may return NotImplemented.
-        self.inherited: Callable[[type, tuple[Any, ...]], Any] | None = None
         #: Raises TypeError for operands that are no tensors, for implementations without checks of their own.
         self.check: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None
-        #: The wrapper without modes, once it was needed: see Note [The plain set is the mode flag].
-        self.plain: Callable[..., Any] | None = None
+        #: Whether the types of its options are tested before it runs: see Note [Types of options].
+        self.strict = False
+        #: The function that runs it without dispatch, with its checks; None before it was first needed.
+        self.run: Callable[..., Any] | None = None
         self.dummy: Callable[..., Any] | None = None
         #: Its sample inputs, once `tensorlike.testing.samples` is loaded; most forms have those of another one.
         self.samples: Any = None
@@ -387,60 +382,17 @@ class Form:
 
     def run_undispatched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the implementation without override dispatch."""
-        if not OPTIONAL_TENSORS:
-            if not ALIVE:
-                fill_sets()  # An interrupt kept them from being filled.
-            if not kwargs:
-                # The fast paths are worth 1 to 3 us a call, which `implementation` does without.
-                plain = self.plain
-                if plain is None:
-                    plain = self.plain = _without_modes(self)
-                return plain(*args)
-        if self.check is not None:
-            self.check(args, kwargs)
-        return self.implementation(*args, **kwargs)
+        if not OPTIONAL_TENSORS and not ALIVE:
+            fill_sets()  # An interrupt kept them from being filled.
+        run = self.run
+        if run is None:
+            from .wrap import running  # It makes the functions of forms.
+
+            run = self.run = running(self)
+        return run(args, kwargs)
 
     def __repr__(self) -> str:
         return f"<{self.kind} {spoken_name(self.full_name)}>"
-
-
-def _without_modes(form: Form) -> Callable[..., Any]:
-    """Return a copy of the generated wrapper of `form` that ignores active modes and never dispatches."""
-    function = python_function(form.key)
-    if type(function) is not FunctionType or getattr(function, "_form", None) is not form:
-        return form.implementation
-    materialize(function)
-    space = function.__globals__ | {
-        "PLAIN": PLAIN_TYPES,
-        "TENSORS": TENSOR_TYPES,
-        "OPTIONAL_TENSORS": TENSOR_TYPES | {type(None)},
-        "plain_all": PLAIN_TYPES.issuperset,
-        "collect": _undispatched(form, function.__globals__["passed"]),
-        "dispatch": lambda of, key, operands, args, *rest: form.implementation(*args),
-        "_state": _no_shortcuts,
-    }
-    return FunctionType(function.__code__, space, function.__name__, function.__defaults__)
-
-
-_GUARDED = CLEAR.but(subclasses_disabled=True)
-
-
-def _no_shortcuts() -> State:
-    """Return a State that is not clear: disables the wrapper's override shortcuts, which test `state is CLEAR`."""
-    return _GUARDED
-
-
-def _undispatched(form: Form, passed: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> Callable[..., Any]:
-    """Return the collector of `form` for a wrapper that never dispatches."""
-    implementation = form.implementation
-
-    def answer(given: tuple[Any, ...], keywords: dict[str, Any], plan: Any = None) -> Any:
-        args = passed(given)
-        if form.check is not None:
-            form.check(args, keywords)
-        return implementation(*args, **keywords)
-
-    return answer
 
 
 def operation_of(function: Any) -> Operation:

@@ -5,8 +5,8 @@ PyTorch checks the types of all arguments before it computes. Here a call that w
 a wrong type makes the implementation fail somewhere inside NumPy, with NumPy's error. Only then are the arguments
 compared with the annotations, and the error replaced by the TypeError that names the argument. A `try` costs nothing
 until something is raised. Wrong types that would not fail (any object is true or false, True counts as 1) are tested
-where the option is used: a `bool` or an `int` in the generated implementations (4 and 9 ns), and for Python functions
-in the wrapper, for those options that were passed.
+where the option is used: a `bool` or an `int` in calls of primitives (`tensor.calls`), and for Python functions in
+`wrap.running`, for those options that were passed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .core import MISSING
 from .signature import POSITIONAL, VARIADIC, Parameter
 
 __all__ = ["LENIENT", "check_options", "fitting", "is_checked"]
@@ -94,7 +93,7 @@ def check_options(
     by_name = {p.name: p for p in parameters}
     given += [(by_name[key], value, 0) for key, value in keywords.items() if key in by_name]
     for parameter, value, position in given:
-        if value is MISSING or not is_checked(parameter) or fitting(parameter.annotation, value):
+        if not is_checked(parameter) or fitting(parameter.annotation, value):
             continue
         if parameter.name in LENIENT or (value is None and parameter.name in _NONE_TOO):
             continue

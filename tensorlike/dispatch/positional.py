@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .core import MISSING, PLAIN, dispatch
+from .core import MISSING, PLAIN, dispatch, outside_stacklevel
 from .signature import POSITIONAL
 from .state import TENSOR_TYPES
 
@@ -50,8 +50,8 @@ def excess(form: Form, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     if PLAIN.issuperset(types):
         return run(*args, **keywords)
     answering = copy.copy(form)
-    answering.implementation = answering.plain = run
-    answering.inherited = answering.check = None
+    answering.implementation = run
+    answering.run = lambda args, keywords: run(*args, **keywords)
     return dispatch(answering, types, operands, args, keywords)
 
 
@@ -115,5 +115,5 @@ def _warn(form: Form, order: Sequence[str]) -> None:
         f"This overload of {name} is deprecated:\n\t{name}({', '.join(old + (['*', *out] if out else []))})\n"
         f"Consider using one of the following signatures instead:\n\t{name}({', '.join([*new, '*', *options])})",
         UserWarning,
-        stacklevel=4,
+        stacklevel=outside_stacklevel(),
     )

@@ -8,11 +8,10 @@ is the moment between the return of `__enter__` and the block, and the one betwe
 of `__exit__`.
 
 # Note [The plain set is the mode flag]
-Every public function tests `type(operand) in PLAIN` before anything else (12 ns an operand). Entering a mode in any
+Every public function tests that the types of its arguments are in `PLAIN` before anything else. Entering a mode in any
 thread empties `PLAIN` and the last mode out refills it, so that with no mode anywhere modes cost nothing, and with one
 every call falls to `dispatch`, which reads the caller's own stack from the State. If that has no mode to call (in a
-thread with no mode of its own, or after the modes), the same wrapper runs on sets that are never emptied:
-`Form.run_undispatched`.
+thread with no mode of its own, or after the modes), `Form.run_undispatched` runs what is behind the function.
 
 # Note [Activations]
 Each entering of a mode is an `Activation`. Whether a mode is on anywhere is derived from the activations that are
@@ -370,7 +369,7 @@ class Activation:
 PLAIN_TYPES: Final[set[type]] = {type(None), bool, int, float, complex}
 TENSOR_TYPES: Final[set[type]] = set()
 
-#: The same for the fast paths of calls. Empty while any mode is active: see Note [The plain set is the mode flag].
+#: The same for the first test of calls. Empty while any mode is active: see Note [The plain set is the mode flag].
 PLAIN: Final[set[type]] = set(PLAIN_TYPES)
 #: The plain types that are tensors, for operands that must be one. Emptied and refilled with `PLAIN`, as the next is.
 TENSORS: Final[set[type]] = set()

@@ -187,18 +187,8 @@ def _answered(
         return core._ask_mode(function, plan, state, watched, args, kwargs, call.mode, reflected)
     if form is not None and not plan.types:
         call.implementation = True
-        if form.check is not None:
-            form.check(args, kwargs)
-        return form.implementation(*args, **kwargs)
+        return form.run_undispatched(args, kwargs)
     if form is not None and plan.default is not None:
         position = plan.positions[plan.types.index(plan.default)]
-        return call.ask("inherited", plan.default, position, _inherited, form, plan.default, args, kwargs)
+        return call.ask("inherited", plan.default, position, core.PROVIDED.propagate, form, plan.default, args, kwargs)
     return core.ask_types(function, plan, watched, args, kwargs, reflected=reflected)
-
-
-def _inherited(form: Form, default: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if form.inherited is not None and not kwargs:
-        result = form.inherited(default, args)
-        if result is not NotImplemented:
-            return result
-    return core.PROVIDED.propagate(form, default, args, kwargs)

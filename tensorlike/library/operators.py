@@ -102,25 +102,20 @@ KEYS = frozenset(
 #: The keys of kernels for tensors of every device, in the order in which they are asked for.
 _WITHOUT_DEVICE = ("CompositeExplicitAutograd", "CompositeImplicitAutograd", "CatchAll", "BackendSelect")
 
-#: Below autograd, whether calls were recorded before; None above it.
-_below: ContextVar[bool | None] = ContextVar("below_autograd", default=None)
-
-
-def records_functions() -> bool:
-    """Return whether a custom Function is recorded although operators are not: below autograd it still is."""
-    return _below.get() is True
+#: Below autograd, whether calls were recorded before, and custom Functions still are; None above it.
+recorded_below: ContextVar[bool | None] = ContextVar("below_autograd", default=None)
 
 
 @contextlib.contextmanager
 def below_autograd() -> Iterator[None]:
     """Call operators without recording, and run the kernels of their backend."""
-    before = _below.get()
-    token = _below.set(is_grad_enabled() if before is None else before)
+    before = recorded_below.get()
+    token = recorded_below.set(is_grad_enabled() if before is None else before)
     try:
         with no_grad():
             yield
     finally:
-        _below.reset(token)
+        recorded_below.reset(token)
 
 
 class Kernel:
@@ -228,7 +223,7 @@ class OpOverload:
     def run(self, values: Sequence[Any]) -> Any:
         """Run the operator on the values of all arguments: see Note [Which kernel runs]."""
         place = self._place(values)
-        if _below.get() is not None:
+        if recorded_below.get() is not None:
             return self._run_backend(values, place)
         for key in ("AutogradCUDA" if place == "CUDA" else "AutogradCPU", "Autograd"):
             if key in self.kernels:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,28 +11,60 @@ import numpy as np
 import tensorlike as tl
 from tensorlike.tensor import Tensor
 
-from .blocks import in_blocks
 from .functional_form import functional_form
 from .optimizer import Group, Optimizer, ParamsT, State
 from .options import check_implementation, check_means, check_rate, number, rate, scalar_dtype
+from .steps import Call, Plan, Steps
 
 __all__ = ["Adam", "adam"]
 
 
-def _step_in_blocks(arrays: Any, work: Any, beta1: float, beta2: float, size: float, eps: float) -> None:
-    weight, mean, square, gradient = arrays
-    np.subtract(gradient, mean, work)
-    np.multiply(work, 1 - beta1, work)
-    np.add(mean, work, mean)
-    np.multiply(gradient, gradient, work)
-    np.multiply(work, 1 - beta2, work)
-    np.multiply(square, beta2, square)
-    np.add(square, work, square)
-    np.sqrt(square, work)
-    np.add(work, eps, work)
-    np.divide(mean, work, work)
-    np.multiply(work, size, work)
-    np.subtract(weight, work, weight)
+@functools.cache
+def _steps(maximize: bool, decays: bool, decoupled: bool, amsgrad: bool) -> Steps:
+    """Return the rule for the options that are in use."""
+    calls: list[Call] = []
+    gradient = "gradient"
+    if maximize:
+        calls.append((np.negative, gradient, "spare"))
+        gradient = "spare"
+    if decays and decoupled:
+        calls.append((np.multiply, "weight", "decay", "weight"))
+    elif decays:
+        calls += [(np.multiply, "weight", "decay", "work"), (np.add, gradient, "work", "spare")]
+        gradient = "spare"
+    mean, square = "exp_avg", "exp_avg_sq"
+    calls += [
+        (np.subtract, gradient, mean, "work"),
+        (np.multiply, "work", "new mean", "work"),
+        (np.add, mean, "work", mean),
+        (np.multiply, gradient, gradient, "work"),
+        (np.multiply, "work", "new square", "work"),
+        (np.multiply, square, "old square", square),
+        (np.add, square, "work", square),
+    ]
+    states = [mean, square]
+    if amsgrad:
+        states.append(largest := "max_exp_avg_sq")
+        calls.append((np.maximum, largest, square, largest))
+    calls += [
+        (np.sqrt, states[-1], "work"),
+        (np.add, "work", "eps", "work"),
+        (np.divide, mean, "work", "work"),
+        (np.multiply, "work", "size", "work"),
+        (np.subtract, "weight", "work", "weight"),
+    ]
+    return Steps(states, ("new mean", "old square", "new square", "size", "eps", "decay"), calls, count="step")
+
+
+@functools.lru_cache(16)
+def _numbers(
+    lr: float, beta1: float, beta2: float, eps: float, decay: float, decoupled: bool, count: float
+) -> tuple[float, ...]:
+    # The root of the second correction is moved out of the divisor: one pass over the data less.
+    root = (1 - beta2**count) ** 0.5
+    size = lr * root / (1 - beta1**count)
+    shrinks = 1 - lr * decay if decoupled else decay
+    return tuple(map(float, (1 - beta1, beta2, 1 - beta2, size, eps * root, shrinks)))
 
 
 class Adam(Optimizer):
@@ -100,6 +133,17 @@ class Adam(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         return self._step(closure)
 
+    def _plan(self, group: Group) -> Plan | None:
+        if group["differentiable"]:
+            return None
+        beta1, beta2 = group["betas"]
+        decay, decoupled = number(group["weight_decay"]), group["decoupled_weight_decay"]
+        steps = _steps(group["maximize"], decay != 0, decoupled, group["amsgrad"])
+        numbers = functools.partial(
+            _numbers, number(group["lr"]), number(beta1), number(beta2), group["eps"], decay, decoupled
+        )
+        return steps, numbers
+
     def _update(self, parameter: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         if not state:
             # A tensor, so that saved states are the same as PyTorch's.
@@ -108,10 +152,18 @@ class Adam(Optimizer):
             state["exp_avg_sq"] = tl.zeros_like(parameter)
             if group["amsgrad"]:
                 state["max_exp_avg_sq"] = tl.zeros_like(parameter)
-        mean, square = state["exp_avg"], state["exp_avg_sq"]
-        largest = state["max_exp_avg_sq"] if group["amsgrad"] else None
+        tensors = [state[name] for name in ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 3 if group["amsgrad"] else 2]]
         state["step"] += 1
         step = state["step"].item()
+        if parameter.is_complex():
+            # Real and imaginary parts are treated as separate parameters.
+            parameter, gradient, *tensors = map(tl.view_as_real, (parameter, gradient, *tensors))
+        plan = self._plan(group)
+        if plan is not None:
+            steps, numbers = plan
+            if steps.update(parameter, gradient, tensors, numbers(step)):
+                return
+        mean, square, *largest = tensors
         differentiable = group["differentiable"]
         beta1, beta2 = map(number, group["betas"])
         lr = rate(group)
@@ -123,28 +175,18 @@ class Adam(Optimizer):
                 parameter.mul_(1 - lr * weight_decay)
             else:
                 gradient = gradient.add(parameter, alpha=weight_decay)
-        if parameter.is_complex():
-            # Real and imaginary parts are treated as separate parameters.
-            parameter, gradient, mean, square = map(tl.view_as_real, (parameter, gradient, mean, square))
-            largest = None if largest is None else tl.view_as_real(largest)
         # Bias correction: both means start at zero, which would shrink the first steps.
         correction1 = 1 - beta1**step
         correction2 = 1 - beta2**step
-        if largest is None and not differentiable:
-            # The root of the second correction is moved out of the divisor: one pass over the data less.
-            root = correction2**0.5
-            options = (beta1, beta2, lr * root / correction1, group["eps"] * root)
-            if in_blocks(_step_in_blocks, (parameter, mean, square), (gradient,), *options):
-                return
         mean.lerp_(gradient, 1 - beta1)
         square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
-        if largest is not None:
+        for most in largest:
             if differentiable:
                 # The graph saves both, which change below and in the next step.
-                largest.copy_(tl.maximum(largest.clone(), square.clone()))
+                most.copy_(tl.maximum(most.clone(), square.clone()))
             else:
-                largest.copy_(tl.maximum(largest, square))
-            square = largest
+                most.copy_(tl.maximum(most, square))
+            square = most
         if differentiable:
             # The graph saves the means and the root, which must not change later on.
             divisor = square.clone().sqrt() / correction2**0.5 + group["eps"]

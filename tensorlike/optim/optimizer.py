@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import tensorlike as tl
 from tensorlike._absent import explain_absent_names
+from tensorlike._native import core
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.core import TENSORS
 from tensorlike.tensor import Tensor
@@ -19,6 +20,7 @@ from tensorlike.utils.hooks import RemovableHandle, register_hook
 from ._extending import *  # noqa: F403 - names of PyTorch's module, for optimizers of other libraries
 from ._extending import _get_capturable_supported_devices
 from .options import LATER_OPTIONS, check_foreach, scalar_dtype
+from .steps import Plan
 
 explain_absent_names(__name__)
 
@@ -98,8 +100,13 @@ class Optimizer:
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
+    #: Whether `_update` does what `_plan` says: not in a class that overrides it alone.
+    _is_planned = True
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if "_update" in cls.__dict__:
+            cls._is_planned = "_plan" in cls.__dict__
         if "step" in cls.__dict__:
             cls.step = _with_hooks(cls.__dict__["step"])  # type: ignore[method-assign]
 
@@ -150,7 +157,7 @@ class Optimizer:
                 if group.get("foreach") and any(parameter.grad is not None for parameter in group["params"]):
                     self._check_foreach(group)
                 capturable = group.get("capturable")
-                for parameter in group["params"]:
+                for parameter in group["params"] if core is None else self._left_to_python(group):
                     gradient = parameter.grad
                     if gradient is None:
                         continue
@@ -166,6 +173,24 @@ class Optimizer:
                     if state:
                         self.state[parameter] = state
         return loss
+
+    def _left_to_python(self, group: Group) -> Iterable[Tensor]:
+        """Update parameters of a group in the native core; return the others. Called by `_step`."""
+        parameters: list[Tensor] = group["params"]
+        if (
+            not self._is_planned
+            or "_update" in self.__dict__
+            or type(parameters) is not list
+            or type(self.state) not in (defaultdict, dict)
+            or group.get("capturable")
+        ):
+            return parameters
+        plan = self._plan(group)
+        return parameters if plan is None else plan[0].left_to_python(parameters, self.state, plan[1])
+
+    def _plan(self, group: Group) -> Plan | None:
+        """Return the rule of `_update` for plain tensors, None where there is none. See Note [Rules as steps]."""
+        return None
 
     def _check_foreach(self, group: Group) -> None:
         """Raise AssertionError for a group whose steps PyTorch cannot record. Called by `_step`."""

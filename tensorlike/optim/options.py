@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 import tensorlike as tl
 from tensorlike.tensor import Tensor
 
@@ -72,8 +74,8 @@ def check_foreach(group: Mapping[str, Any]) -> None:
 
 
 def number(value: Any) -> Any:
-    """Return the number in `value` if it is a tensor, else `value`."""
-    return value.item() if isinstance(value, Tensor) else value
+    """Return the number in `value` if it is a tensor or an array, else `value`."""
+    return value.item() if isinstance(value, (Tensor, np.ndarray)) else value
 
 
 def rate(group: dict[str, Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,29 +10,42 @@ import numpy as np
 
 from tensorlike.tensor import Tensor
 
-from .blocks import in_blocks
 from .functional_form import functional_form
 from .optimizer import Group, Optimizer, ParamsT, State
 from .options import check_implementation, check_rate, number
+from .steps import Call, Plan, Steps
 
 __all__ = ["SGD", "sgd"]
 
 
-def _step_in_blocks(
-    arrays: Any, work: Any, lr: float, momentum: float, dampening: float, weight_decay: float, nesterov: bool, up: bool
-) -> None:
-    weight, *velocities, gradient = arrays
-    if up:
-        gradient = np.negative(gradient, work)
-    if weight_decay != 0:
-        gradient = np.add(gradient, weight * weight_decay, work)
-    if velocities:
-        (velocity,) = velocities
-        np.multiply(velocity, momentum, velocity)
-        np.add(velocity, gradient if dampening == 0 else np.multiply(gradient, 1 - dampening, work), velocity)
-        gradient = np.add(gradient, velocity * momentum, work) if nesterov else velocity
-    np.multiply(gradient, -lr, work)
-    np.add(weight, work, weight)
+@functools.cache
+def _steps(maximize: bool, decays: bool, moves: bool, dampens: bool, nesterov: bool) -> Steps:
+    """Return the rule for the options that are in use."""
+    calls: list[Call] = []
+    gradient = "gradient"
+    if maximize:
+        calls.append((np.negative, gradient, "work"))
+        gradient = "work"
+    if decays:
+        calls += [(np.multiply, "weight", "decay", "spare"), (np.add, gradient, "spare", "work")]
+        gradient = "work"
+    if moves:
+        velocity = "momentum_buffer"
+        calls.append((np.multiply, velocity, "momentum", velocity))
+        if dampens:
+            calls += [(np.multiply, gradient, "taken", "work"), (np.add, velocity, "work", velocity)]
+        else:
+            calls.append((np.add, velocity, gradient, velocity))
+        if nesterov:
+            calls += [(np.multiply, velocity, "momentum", "spare"), (np.add, gradient, "spare", "work")]
+        gradient = "work" if nesterov else velocity
+    calls += [(np.multiply, gradient, "change", "work"), (np.add, "weight", "work", "weight")]
+    return Steps(("momentum_buffer",) if moves else (), ("change", "momentum", "taken", "decay"), calls)
+
+
+@functools.lru_cache(16)
+def _numbers(lr: float, momentum: float, dampening: float, decay: float, count: float) -> tuple[float, ...]:
+    return float(-lr), float(momentum), float(1 - dampening), float(decay)
 
 
 class SGD(Optimizer):
@@ -99,16 +113,21 @@ class SGD(Optimizer):
     def _check_foreach(self, group: Group) -> None:
         """Do nothing: PyTorch's SGD records either implementation."""
 
+    def _plan(self, group: Group) -> Plan | None:
+        if group["differentiable"]:
+            return None
+        momentum, dampening, decay = group["momentum"], group["dampening"], number(group["weight_decay"])
+        moves = momentum != 0
+        steps = _steps(group["maximize"], decay != 0, moves, moves and dampening != 0, group["nesterov"])
+        return steps, functools.partial(_numbers, number(group["lr"]), momentum, dampening, decay)
+
     def _update(self, parameter: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         momentum = group["momentum"]
         known = state.get("momentum_buffer")
-        if not group["differentiable"] and (momentum == 0 or known is not None):
-            written = (parameter,) if momentum == 0 else (parameter, known)
-            options = (
-                number(group["lr"]), momentum, group["dampening"], number(group["weight_decay"]), group["nesterov"],
-                group["maximize"],
-            )  # fmt: skip
-            if in_blocks(_step_in_blocks, written, (gradient,), *options):
+        plan = self._plan(group)
+        if plan is not None and (momentum == 0 or known is not None):
+            steps, numbers = plan
+            if steps.update(parameter, gradient, [state[name] for name in steps.states], numbers(0)):
                 return
         if group["maximize"]:
             gradient = -gradient

@@ -92,6 +92,8 @@ def explain(func: Any, *args: Any, api: str | None = None, **kwargs: Any) -> Exp
     plan = left
     modes = () if state.all_disabled else current_modes()
     asked = steps(function, plan, operands, args, kwargs, modes[-1] if modes else None)
+    if not args and not kwargs and not modes and (form := form_of(func)) and any(p.operand for p in form.parameters):
+        notes.append("No operands were given: pass the arguments of a call, as in explain(tl.add, x, y).")
     if len(modes) > 1:
         others = ", ".join(type(mode).__name__ for mode in reversed(modes[:-1]))
         notes.append(f"{others} is asked when {type(modes[-1]).__name__} calls the function again.")

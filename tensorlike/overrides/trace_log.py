@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import itertools
 import json
 import os
@@ -14,9 +15,22 @@ from typing import Any
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.tracing import Asked, WatchedCall
 
+from .pages import rendered
+
 __all__ = ["DispatchRecord", "TraceLog"]
 
 _ARGUMENTS = 6
+
+#: The colours of answers in notebooks, readable on light and on dark: those of the page of `to_html` lie between.
+_COLOURS = {
+    "type": "#2a9d57",
+    "inherited": "#3b82d6",
+    "mode": "#9a63e0",
+    "rule": "#b07d12",
+    "plain": "#84909c",
+    "": "#84909c",
+    "error": "#e04a4f",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,6 +179,29 @@ class TraceLog:
             lines.append(f"{'  ' * record.depth}{record.call}: {record.summary()}{time_}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        """Return the tree as HTML that notebooks show: a call with calls inside opens and closes."""
+        inside: dict[int | None, list[DispatchRecord]] = {}
+        numbers = {record.number for record in self}
+        for record in self:
+            # The caller is missing while it still runs.
+            inside.setdefault(record.parent if record.parent in numbers else None, []).append(record)
+
+        def shown(record: DispatchRecord) -> str:
+            colour = _COLOURS["error" if record.error else record.how]
+            line = (
+                f"<code>{html.escape(record.call)}</code> "
+                f'<span style="color:{colour}">{html.escape(record.summary())}</span> '
+                f"<small>{_duration(record.seconds)}</small>"
+            )
+            children = inside.get(record.number)
+            if not children:
+                return f'<div style="margin-left:1.1em">{line}</div>'
+            body = "".join(map(shown, children))
+            return f'<details open><summary>{line}</summary><div style="margin-left:1.1em">{body}</div></details>'
+
+        return f"<div><b>{html.escape(repr(self))}</b>{''.join(map(shown, inside.get(None, [])))}</div>"
+
     def to_perfetto(self) -> str:
         """Return the trace as JSON in the Chrome trace format, with a slice for each call and each handler."""
         process, thread = os.getpid(), self._thread
@@ -201,26 +238,19 @@ class TraceLog:
 
         Raises ImportError when Jinja2 is not installed.
         """
-        try:
-            import jinja2
-        except ImportError as error:
-            raise ImportError("TraceLog.to_html(): needs Jinja2: python3 -m pip install jinja2") from error
-        environment = jinja2.Environment(
-            loader=jinja2.PackageLoader("tensorlike.overrides", package_path=""),
-            autoescape=True,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            undefined=jinja2.StrictUndefined,
-        )
         records = list(self)
         end = max((record.start + record.seconds for record in records), default=0.0)
         begin = min((record.start for record in records), default=0.0)
         span = max(end - begin, 1e-9)
-        return environment.get_template("trace.html.j2").render(
-            records=records,
-            duration=_duration,
-            total=sum(record.seconds for record in records if record.parent is None),
-            left={r.number: round(100 * (r.start - begin) / span, 3) for r in records},
-            width={r.number: round(100 * r.seconds / span, 3) for r in records},
-            raised=sum(bool(record.error) for record in records),
-        )
+        try:
+            return rendered(
+                "trace.html.j2",
+                records=records,
+                duration=_duration,
+                total=sum(record.seconds for record in records if record.parent is None),
+                left={r.number: round(100 * (r.start - begin) / span, 3) for r in records},
+                width={r.number: round(100 * r.seconds / span, 3) for r in records},
+                raised=sum(bool(record.error) for record in records),
+            )
+        except ImportError as error:
+            raise ImportError("TraceLog.to_html(): needs Jinja2: python3 -m pip install jinja2") from error

@@ -102,9 +102,7 @@ class TensorLike(TensorLikeOperators):
 
     # Any, so that a subclass may annotate `types` with a tuple or with a sequence and hand it on.
     @classmethod
-    def __torch_function__(
-        cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         """Run the implementation registered for `func`, or else the policy.
 
         An implementation that returns NotImplemented leaves the call to the other operands' types, not to the policy.
@@ -145,6 +143,13 @@ def _find(cls: type, func: Any) -> Handler | None:
         if table is not None and func in table:
             return table[func].handler  # type: ignore[no-any-return]
     return None
+
+
+def registered_implementations(cls: type) -> list[Callable[..., Any]]:
+    """Return the functions that are registered for `cls` itself, each once."""
+    return list(
+        {id(entry.implementation): entry.implementation for entry in cls.__dict__.get(_TABLE, {}).values()}.values()
+    )
 
 
 def _register(cls: type, entries: Sequence[_Entry], *, again: bool = True) -> None:

@@ -1,6 +1,6 @@
 """`CallData`: all that a call of a primitive needs, as data.
 
-The generated functions are one implementation of a call. This is what a second one reads, one that compiles nothing: it
+`calls.py` is one implementation of a call. This is what another one reads, in another language or as a check: it
 finds the operands of a call (`slots`), gives them a common dtype (`promotion`), runs `kernel` or the ufunc, wraps the
 result as `result` says, and, when something is recorded, keeps what `saved` lists for the formulas in `gradients`.
 tests/dispatch/test_call_data.py is such an implementation, and holds what it computes against the functions.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, ONE
 
-from .generate import allows_none, allows_number
+from .operands import allows_none, allows_number
 
 if TYPE_CHECKING:
     from tensorlike.autograd.node import Node

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorlike.autograd.grad_mode import get_state, grad_enabled
+from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.node import (
-    RELEASED,
     Node,
-    Packed,
     edge_of,
-    leaf_edge,
     next_sequence_number,
-    unpack,
-    unpack_many,
-    unpack_raw,
 )
 from tensorlike.autograd.tensor_base import TensorBase, wrap
-from tensorlike.dispatch.deferred import build
 from tensorlike.dispatch.operation import Operation
 from tensorlike.dispatch.signature import (
     MANY,
@@ -30,21 +23,26 @@ from tensorlike.dispatch.signature import (
 
 from . import runtime
 from .declaration_errors import declaration_error, unknown_word
-from .fast_paths import FastPath
 from .named_results import return_type
 from .promotion_rules import Promotion
-from .tensor import Tensor
+from .recording import (
+    DIFFERENTIABLE,
+    Recorded,
+    make_of,
+    node_methods,
+    record_of,
+    recorder,
+    register_node,
+    save,
+)
 from .views import OF_MANY, bump, check_inplace, check_shared, rebase, refuse, view_of
 
 if TYPE_CHECKING:
     from .call_data import CallData
-    from .generate_recording import Recorded
 
 __all__ = ["DECLARATIONS", "Declaration", "documented"]
 
 _new = object.__new__
-# bfloat16, a type of another package, is of kind V.
-_DIFFERENTIABLE = frozenset("fcV")
 
 #: Every declaration by its full name.
 DECLARATIONS: dict[str, Declaration] = {}
@@ -74,13 +72,6 @@ def _on_copy(write: Callable[..., Any], whole: bool) -> Callable[..., Any]:
     return kernel
 
 
-def _refuse_dtype(name: str, dtype: Any) -> NoReturn:
-    raise RuntimeError(
-        f"{name}(): Autograd does not support dtype {runtime.dtype_name(dtype)}, and the input requires grad: detach() "
-        "it, or call the function under no_grad()"
-    )
-
-
 class ConstantNode(Node):
     """The node of an in-place comparison: its operands get gradients of zero."""
 
@@ -100,7 +91,6 @@ class Declaration(Operation):
         "_make",
         "_record",
         "_recorded",
-        "_recorders",
         "annotations",
         "apart",
         "boolean",
@@ -145,7 +135,7 @@ class Declaration(Operation):
         weak_numbers: bool,
         out: bool | str,
         write: Callable[..., None] | bool | str | None = None,
-        hot: str | Callable[..., Any] | FastPath | None = None,
+        hot: str | Callable[..., Any] | None = None,
         own_layout: bool = False,
         boolean: bool = False,
         fast_kinds: str | None = None,
@@ -184,9 +174,9 @@ class Declaration(Operation):
         self.overlapping = overlapping
         self.numbers_alone = numbers_alone
         self.takes_arrays = takes_arrays
-        #: The ufunc or function that the fast path runs: the same as the kernel with every option at its default.
+        #: The ufunc or function that is the same as the kernel with every option at its default, where there is one.
         self.hot = ufunc or hot
-        #: The kinds of dtype that the fast path leaves to NumPy, None where there is no fast path.
+        #: The kinds of dtype for which it is, "" for all of them and None for none.
         self.fast_kinds = fast_kinds
         if self.promotion is not None and fast_kinds is None:
             # A ufunc gives integers another dtype; a kernel need not.
@@ -199,7 +189,6 @@ class Declaration(Operation):
         self.node: type[Node] | None = None
         self._record: Callable[..., Any] | None = None
         self._make: Callable[..., Any] | None = None
-        self._recorders: list[dict[str, Any]] = []
         self._recorded: Recorded | None = None
 
     def error(self, function: Callable[..., Any], message: str) -> TypeError:
@@ -253,84 +242,40 @@ class Declaration(Operation):
     def recording(self) -> Callable[..., Any]:
         """Return `record`, which makes the tensor of a result, with its node; built on first use."""
         if self._record is None:
-            from .generate_recording import record_source, recorder
-
-            source = record_source(self, self.recorded())
-            (record,) = build(source, f"recording of {self.full_name}", self._recording_values(), "record")
-            self._record = recorder(self, record)
-            for space in self._recorders:
-                space["record"] = self._record
+            self._record = recorder(self, record_of(self))
         return self._record
 
     def making(self) -> Callable[..., Any]:
-        """Return `make`, which makes the node of a view, or of several results; built on first use."""
+        """Return `make`, which makes the node of a call, or None; built on first use."""
         if self._make is None:
-            from .generate_recording import make_source
-
-            source = make_source(self, self.recorded())
-            (self._make,) = build(source, f"making of {self.full_name}", self._recording_values(), "make")
+            self._make = make_of(self)
         return self._make
-
-    def generated_functions(self) -> tuple[Callable[..., Any], ...]:
-        """Return the generated functions that record the operation, and that run its nodes."""
-        if self.vjp is None:
-            return ()
-        recording = [self.making()] if self.several or self.view else []
-        if not self.several and self.view is not True:
-            record = self.recording()
-            recording.append(getattr(record, "_tl_python", record))
-        assert self.node is not None
-        return (*recording, self.node._tl_apply, self.node._tl_release)
 
     def recorded(self) -> Recorded:
         """Return the names that the formulas use."""
         if self._recorded is None:
-            from .generate_recording import Recorded
-
             self._recorded = Recorded(self)
         return self._recorded
 
     def call_data(self) -> CallData:
-        """Return all that a call needs, for a reader that runs no generated code."""
+        """Return all that a call needs, as data."""
         from .call_data import call_data  # Nothing of the library itself reads it yet.
 
         return call_data(self)
-
-    def bind_record(self, function: Any) -> None:
-        """Rebind `record` in `function`'s globals once it is compiled (saves 250 ns a recorded call).
-
-        Its globals are told then: the detour through `Declaration.record` costs 250 ns a recorded call.
-        """
-        if not self.several and self.differentiable:
-            self._recorders.append(function.__globals__)
-
-    def record_now(self) -> Callable[..., Any]:
-        """Return the compiled `record`, or the function that compiles it."""
-        return self._record or self.record
 
     def node_class(self) -> type[Node]:
         """Return the class of the operation's nodes, built on first use."""
         if self.node is not None:
             return self.node
-        from .generate_recording import node_source, register_node  # 1 ms of the import
-
-        recorded = self.recorded()
-        values: dict[str, Any] = {f"formula_{n}": f for n, f in recorded.formulas.items()}
-        values |= {f"raw_{n}": f for n, f in self.raw_vjp.items()}
-        values |= {"unpack": unpack, "unpack_many": unpack_many, "check": _check_freed}
-        values |= {"RELEASED": RELEASED, "Packed": Packed}
-        values |= {"unpack_raw": unpack_raw, "get_state": get_state, "wrap_raw": _wrap_raw}
-        values |= {"Tensor": Tensor, "new": _new, "ndarray": np.ndarray, "quiet": runtime.quiet}
-        values["as_array"] = runtime.as_array
-        methods = ("_tl_apply", "_tl_release")
-        built = build(node_source(self, recorded), f"node of {self.full_name}", values, *methods)
         full = f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
         title = "".join(part.capitalize() for part in full.split("_"))
+        apply, release = node_methods(self)
         body = {
-            "__slots__": recorded.slots(),
+            "__slots__": self.recorded().slots(),
             "__module__": "tensorlike.autograd",
             "__doc__": f"The node of {self.full_name}.",
-            **dict(zip(methods, built, strict=True)),
+            "_tl_apply": apply,
+            "_tl_release": release,
         }
         if self.several:
             body |= {"_tl_outputs": None, "_tl_special": True}
@@ -338,22 +283,6 @@ class Declaration(Operation):
         register_node(self, node)
         self.node = node
         return node
-
-    def _recording_values(self) -> dict[str, Any]:
-        return {
-            "Tensor": Tensor,
-            "TensorBase": TensorBase,
-            "Node": self.node_class(),
-            "new": _new,
-            "get_state": get_state,
-            "edge_of": edge_of,
-            "leaf_edge": leaf_edge,
-            "next_sequence_number": next_sequence_number,
-            "save": _save,
-            "save_others": _save_others,
-            "DIFFERENTIABLE": _DIFFERENTIABLE,
-            "refuse_dtype": _refuse_dtype,
-        }
 
     def record(self, result: Any, *operands: Any) -> Any:
         """Wrap a result that may need a history."""
@@ -379,14 +308,14 @@ class Declaration(Operation):
             node._tl_shape = tuple(r.shape for r in results)
             node._tl_dtype = tuple(r.dtype for r in results)
             for index, tensor in enumerate(tensors):
-                if tensor._tl_data.dtype.kind in _DIFFERENTIABLE:
+                if tensor._tl_data.dtype.kind in DIFFERENTIABLE:
                     tensor._tl_edge = (node, index)
                     tensor._tl_tracked = True
             if "results" in self.recorded().names:
-                node._saved_results = [_save(t) for t in tensors]
+                node._saved_results = [save(t) for t in tensors]
             for name, index in self.recorded().outputs.items():
                 if name in self.recorded().names:
-                    setattr(node, f"_saved_{name}", _save(tensors[index]))
+                    setattr(node, f"_saved_{name}", save(tensors[index]))
         return self._pack(tensors)
 
     def record_view(self, result: Any, source: Any, *rest: Any) -> Any:
@@ -406,13 +335,13 @@ class Declaration(Operation):
                 else:
                     node._tl_shape, node._tl_dtype = result.shape, result.dtype
                 for index, tensor in enumerate(tensors):
-                    if tensor._tl_data.dtype.kind in _DIFFERENTIABLE:
+                    if tensor._tl_data.dtype.kind in DIFFERENTIABLE:
                         tensor._tl_edge = (node, index)
         return tuple(tensors) if self.several else tensors[0]
 
     def make_inplace(self, tensor: Any, *rest: Any) -> Any:
         """Return the node of an in-place operation that is about to overwrite `tensor`; None without a gradient."""
-        if tensor._tl_data.dtype.kind not in _DIFFERENTIABLE:
+        if tensor._tl_data.dtype.kind not in DIFFERENTIABLE:
             return None
         recorded = self.recorded()
         name = self.parameters[0].name
@@ -434,7 +363,7 @@ class Declaration(Operation):
 
     def make_constant(self, tensor: Any, *rest: Any) -> Any:
         """Return the node of an in-place operation whose result is constant; None without a gradient."""
-        if tensor._tl_data.dtype.kind not in _DIFFERENTIABLE:
+        if tensor._tl_data.dtype.kind not in DIFFERENTIABLE:
             return None
         operands = (tensor, *rest)
         edges = tuple(edge_of(o) if isinstance(o, TensorBase) else None for o in operands)
@@ -505,41 +434,3 @@ def _raw(value: Any) -> Any:
     if isinstance(value, (list, tuple)) and any(isinstance(v, TensorBase) for v in value):
         return [_raw(v) for v in value]
     return value
-
-
-def _wrap_raw(formula: Callable[..., Any], *values: Any) -> Any:
-    if type(values[0]) is not np.ndarray:
-        guard = runtime.elsewhere(*values)
-        if guard is not None:
-            with guard:
-                return _wrap_raw(formula, *values)
-    try:
-        result = runtime.quiet(formula, *values)
-    except RuntimeError:
-        result = runtime.again(formula, *values)
-    except ValueError as error:
-        # NumPy's error for shapes that do not match: a hook unpacked another value than was packed.
-        raise RuntimeError(f"backward: {error}") from None
-    return wrap(result if type(result) is np.ndarray else runtime.as_array(result))
-
-
-def _save(tensor: Any) -> Any:
-    counter = tensor._tl_counter
-    if counter is None:
-        counter = tensor._tl_counter = [0]
-    return (tensor._tl_data, counter, counter[0])
-
-
-def _save_others(tensors: Sequence[Any], edges: Sequence[Any]) -> list[Any]:
-    """Save the tensors of a list that the gradients of others in it need; None stands for one that is not saved.
-
-    That is the only one with an edge, if there is only one.
-    """
-    tracked = [i for i, edge in enumerate(edges) if edge is not None]
-    return [None if tracked == [i] else _save(t) for i, t in enumerate(tensors)]
-
-
-def _check_freed(saved: Any) -> Any:
-    if saved is RELEASED:
-        return (RELEASED,)
-    return saved

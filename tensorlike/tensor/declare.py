@@ -31,7 +31,6 @@ from tensorlike.dispatch.operation import Operation
 
 from .declaration import DECLARATIONS, Declaration
 from .declaration_errors import check_options
-from .fast_paths import FastPath
 from .forms import expand, implementation_of
 from .promotion_rules import Promotion
 from .python_forms import composite, factory, tensor_method, tensor_property
@@ -76,7 +75,7 @@ def primitive(
     own_inplace_operators: Sequence[str] = (),
     own_of_overriding: Sequence[str] = (),
     aliases: Sequence[str] = (),
-    hot: str | Callable[..., Any] | FastPath | None = None,
+    hot: str | Callable[..., Any] | None = None,
     elementwise: bool = False,
     promotion: Promotion | str | None = None,
     promoted: Sequence[str] | None = None,
@@ -114,8 +113,8 @@ def primitive(
         own_of_overriding: Operators that types are asked about as themselves if the left operand overrides, and as the
             method if it does not, as PyTorch has one.
         aliases: Other names of function and methods; one with a dot is a function in another namespace.
-        hot: What the fast path runs in place of an elementwise kernel whose options are at their defaults: a ufunc by
-            name, or a function of the raw operands; or a whole `FastPath`.
+        hot: What an elementwise kernel is while its options are at their defaults: a ufunc by name, which the native
+            core runs, or a function of the raw operands, which it runs within formulas.
         elementwise: Whether each element of the result is computed from the elements of the operands at its place.
         promotion: The rule that brings operands to one dtype: a `Promotion` or its value, None where there is none.
         promoted: The operands that the rule is for, all of them unless given.
@@ -131,7 +130,7 @@ def primitive(
         own_layout: Whether results lie as the kernel leaves them, as those of elementwise operations do; they are
             contiguous otherwise, as PyTorch's.
         boolean: Whether the elements of the result are booleans, as those of comparisons.
-        fast_kinds: The kinds of dtype that the fast path leaves to NumPy, in place of the promotion's.
+        fast_kinds: The kinds of dtype that are left to NumPy there, in place of the promotion's.
         apart: The operands that must not share memory with the tensor that is written, the first operand or `out`; the
             others may be that tensor, but not overlap it. None when the in-place method allows that too.
         overlapping: Whether the in-place method writes a tensor whose elements overlap, as after `expand`; a text when

@@ -4,42 +4,29 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.grad_mode import get_state
-from tensorlike.autograd.tensor_base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import ANYWAY, MISSING
-from tensorlike.dispatch.deferred import deferred
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import register
 from tensorlike.dispatch.signature import (
     KEYWORD,
-    POSITIONAL,
     VARIADIC,
     Parameter,
     Signature,
     named_self,
 )
-from tensorlike.dispatch.wrap import public_function
+from tensorlike.dispatch.wrap import Operator, public_function
 
-from . import runtime
+from .calls import calling
 from .declaration import Declaration
-from .dtypes import default_float, dtype_of
-from .fast_paths import FastPath
-from .generate import implementation_source, inplace_source
-from .generate_hot import hot_source, inherited_lines, inherited_source, inplace_hot_source
-from .promotion import can_cast
-from .tensor import Tensor, retyped
-from .threads import LARGE, spread
-from .views import check_inplace, check_shared
+from .tensor import Tensor
 
-__all__ = ["FOREIGN_VALUES", "attach_operator", "expand", "foreign_test", "implementation_of", "inplace_function_of",
-           "plain_but_foreign", "values_of"]  # fmt: skip
+__all__ = ["attach_operator", "expand", "implementation_of", "inplace_function_of", "operator_of"]
 
-HotSource = Callable[[Declaration, Sequence[Parameter]], str]
 
 _new = object.__new__
 _FLOATS = frozenset((builtins.int, builtins.float))
@@ -48,88 +35,29 @@ _OUT = Parameter("out", KEYWORD, None, "one", "Tensor | None")
 _OUTS = Parameter("out", KEYWORD, None, "many", "tuple[Tensor, ...] | None")
 
 
-def _check_result(name: str, former: Any, result: Any) -> None:
-    if result.shape != former.shape:
-        raise RuntimeError(
-            f"{name}(): output with shape {list(former.shape)} doesn't match the broadcast shape {list(result.shape)}"
-        )
-    if result.dtype is not former.dtype and not can_cast(result.dtype, former.dtype):
-        raise RuntimeError(
-            f"{name}(): result type {runtime.dtype_name(result.dtype)} can't be cast to the desired output type "
-            f"{runtime.dtype_name(former.dtype)}"
-        )
-
-
-def _write_outs(
-    name: str, d: Declaration, out: Any, results: list[Any], *operands: Any, apart: Sequence[Any] = ()
-) -> Any:
-    if not isinstance(out, (tuple, list)) or len(out) != len(results):
-        runtime.wrong_type(name, "out", None, out, f"tuple of {len(results)} Tensors")
-    for target, result in zip(out, results, strict=True):
-        runtime.write_out(name, target, result, *operands, apart=apart, **d.out_rules())
-        apart = ()  # Indices, which come behind the values, may be those of an operand.
-    return d._pack(list(out))
-
-
 def implementation_of(
     d: Declaration, parameters: Sequence[Parameter], qualname: str, *, inplace: bool = False
 ) -> Callable[..., Any]:
-    function: Callable[..., Any] = deferred(
-        "implementation", "implementation", _written, d, parameters, qualname, inplace
-    )
-    d.bind_record(function)
-    set_metadata(function, parameters, qualname, d)
-    return function
+    """Return the implementation behind a form of `d`; what the declaration says is read at the first call."""
 
+    bind: Callable[..., Any]
+    run: Any = None
 
-def _written(
-    d: Declaration, parameters: Sequence[Parameter], qualname: str, inplace: bool
-) -> tuple[str, dict[str, Any]]:
-    name = qualname.rpartition(".")[2]
-    values: dict[str, Any] = {
-        "NAME": name,
-        "Tensor": Tensor,
-        "TensorBase": TensorBase,
-        "new": _new,
-        "ndarray": np.ndarray,
-        "numpy": np,
-        "kernel": getattr(np, d.ufunc) if d.ufunc else d.kernel,
-        "write": d.write,
-        "spelled": runtime.spelled,
-        "promote": None if d.promotion is None else d.promotion.rule,
-        "quiet": runtime.quiet,
-        "again": runtime.again,
-        "run_elementwise": runtime.run_elementwise,
-        "options": runtime.options,
-        "space": runtime.space,
-        "elsewhere": runtime.elsewhere,
-        "run_guarded": runtime.run_guarded,
-        "run_moved": runtime.run_moved,
-        "shared_space": runtime.shared_space,
-        "as_array": runtime.as_array,
-        "as_arrays": runtime.as_arrays,
-        "contiguous_arrays": runtime.contiguous_arrays,
-        "many": runtime.many,
-        "wrong_type": runtime.wrong_type,
-        "is_number": runtime.is_number,
-        "number_tensor": runtime.number_tensor,
-        "default_float": default_float,
-        "dtype_of": dtype_of,
-        "write_out": partial(runtime.write_out, **d.out_rules()),
-        "write_outs": partial(_write_outs, name, d),
-        "wrap": wrap,
-        "pack": d._pack,
-        "record": d.record_now(),
-        "record_view": d.record_view,
-        "check_inplace": partial(check_inplace, overlapping=d.overlapping) if d.overlapping else check_inplace,
-        "check_shared": check_shared,
-        "check_result": _check_result,
-        "make_inplace": d.make_inplace,
-        "make_constant": d.make_constant,
-        "written": d.written,
-        "get_state": get_state,
-    }
-    return (inplace_source if inplace else implementation_source)(d, parameters), values
+    def first(*args: Any, **keywords: Any) -> Any:
+        nonlocal bind, run
+        made, run = calling(d, parameters, qualname, inplace=inplace)
+        bind = made  # The last step, since another thread may call meanwhile.
+        return bind(*args, **keywords)
+
+    bind = first
+
+    def implementation(*args: Any, **keywords: Any) -> Any:
+        values = bind(*args, **keywords)
+        return run(values)
+
+    del implementation.__annotations__
+    set_metadata(implementation, parameters, qualname, d)
+    return implementation
 
 
 def set_metadata(function: Any, parameters: Sequence[Parameter], qualname: str, d: Declaration) -> None:
@@ -139,13 +67,6 @@ def set_metadata(function: Any, parameters: Sequence[Parameter], qualname: str, 
     function.__doc__ = d.doc
     # `inspect.getsource` and IPython's `??` follow it to the declaration.
     function.__wrapped__ = d.kernel
-    function.__defaults__ = tuple(
-        p.default for p in parameters if p.kind == POSITIONAL and p.default is not MISSING
-    ) or None
-    function.__kwdefaults__ = {
-        p.name: p.default for p in parameters if p.kind == KEYWORD and p.default is not MISSING
-    } or None
-    # Its code is generated on the first call; its signature may be read before.
     function.__signature__ = Signature.late(_described, d, parameters)
 
 
@@ -167,34 +88,6 @@ def _namespace(d: Declaration, qualname: str) -> str:
     return "tensorlike" if qualname.startswith("Tensor.") else d.namespace
 
 
-def values_of(d: Declaration, hot: Any) -> dict[str, Any]:
-    """Return the values by name for every fast path, and those of the fast path `hot`, which records as `d`."""
-    return {
-        "Tensor": Tensor,
-        "new": _new,
-        "ndarray": np.ndarray,
-        "numpy": np,
-        "BOOL": _BOOL,
-        "FLOATS": _FLOATS,
-        "quiet": runtime.quiet,
-        "hot_array": runtime.hot_array,
-        "record": d.record_now(),
-        "get_state": get_state,
-        "LARGE": LARGE,
-        "spread": spread,
-        "retyped": retyped,
-        **(hot.values if isinstance(hot, FastPath) else {}),
-    }
-
-
-def _hot_values(d: Declaration, parameters: Sequence[Parameter]) -> dict[str, Any]:
-    return {
-        **values_of(d, d.hot),
-        "kernel": getattr(np, d.hot) if isinstance(d.hot, str) else d.hot or d.kernel,
-        **{f"default_{p.name}": p.default for p in parameters if not p.operand},
-    }
-
-
 def _publish(
     d: Declaration,
     parameters: tuple[Parameter, ...],
@@ -202,7 +95,6 @@ def _publish(
     qualname: str,
     kind: str,
     *,
-    hot: HotSource = hot_source,
     reports: Form | None = None,
     foreign: bool = False,
     namespace: str | None = None,
@@ -215,42 +107,14 @@ def _publish(
         namespace=namespace, name=qualname, parameters=parameters, reports=reports,
     )  # fmt: skip
     form.of_plain = of_plain
-    if reports is None and hot is hot_source and d.elementwise and d.hot:
-        form.inherited = deferred("subclass path", "inherited", _inherited, d, parameters)
-        form.inherited.__qualname__ = qualname
-        form.inherited.__module__ = namespace
-        d.bind_record(form.inherited)
-
-    def early(own: Sequence[Parameter]) -> str:
-        text = hot(d, own)
-        return text + plain_but_foreign(own, d.takes_arrays) if foreign else text
-
-    def values() -> dict[str, Any]:
-        found = _hot_values(d, parameters)
-        return {**found, **FOREIGN_VALUES} if foreign else found
-
-    function = public_function(
-        form,
-        name=qualname.rpartition(".")[2],
-        qualname=qualname,
-        module=namespace,
-        doc=d.doc,
-        hot=early,
-        hot_values=values,
-        foreign=foreign_test if foreign else None,
-        inherited=partial(inherited_lines, d) if hot is hot_source else None,
-        # Internal functions rarely meet an overriding type: they need no fast path for it.
-        known=namespace != "tensorlike._internal",
-        reflected=reflected_method(qualname.rpartition(".")[2]) if foreign else "",
-    )
-    d.bind_record(function)
+    name = qualname.rpartition(".")[2]
+    public_function(
+        form, name=name, qualname=qualname, module=namespace, doc=d.doc,
+        operator=operator_of(name, d.takes_arrays) if foreign else None,
+    )  # fmt: skip
     if listed:
         register(form)
     return form
-
-
-def _inherited(d: Declaration, parameters: tuple[Parameter, ...]) -> tuple[str, dict[str, Any]]:
-    return inherited_source(d, parameters), _hot_values(d, parameters)
 
 
 def _acceptable(value: Any) -> bool:
@@ -264,9 +128,6 @@ def _of_numpy(array: Any) -> Any:
     from .creation import from_numpy
 
     return from_numpy(array)
-
-
-FOREIGN_VALUES = {"acceptable": _acceptable, "numpy_array": np.ndarray, "of_numpy": _of_numpy}
 
 
 #: The operators of Python whose right operand may have a method for them.
@@ -288,20 +149,20 @@ def reflected_method(operator: str) -> str:
     return ANYWAY if bare in ("eq", "ne") or (bare[0] == "i" and bare[1:] in _ARITHMETIC) else ""
 
 
-def foreign_test(parameters: Sequence[Parameter]) -> str:
-    """Return the test for foreign operands of an operator with these parameters."""
-    return f"not acceptable({parameters[1].name})"
-
-
-def plain_but_foreign(parameters: Sequence[Parameter], takes_arrays: bool = False) -> str:
+def _operand(value: Any) -> Any:
     # None and strings count as plain everywhere else. Operators do not accept them: `x == None` is False, as for any
     # object.
-    name = parameters[1].name
-    source = f"\nif {name} is None or type({name}) is str:\n    return NotImplemented"
-    if takes_arrays:
-        # NumPy defers these operators to us; convert the array, as PyTorch does.
-        source += f"\nif type({name}) is numpy_array:\n    {name} = of_numpy({name})"
-    return source
+    return NotImplemented if value is None or type(value) is str else value
+
+
+def _operand_or_array(value: Any) -> Any:
+    # NumPy defers these operators to us; convert the array, as PyTorch does.
+    return _of_numpy(value) if type(value) is np.ndarray else _operand(value)
+
+
+def operator_of(name: str, takes_arrays: bool = False) -> Operator:
+    """Return how the operator of that name treats its second operand."""
+    return Operator(_operand_or_array if takes_arrays else _operand, _acceptable, reflected_method(name))
 
 
 def expand(
@@ -364,15 +225,14 @@ def expand(
             qualname = f"Tensor.{inplace_name}_"
             implementation = implementation_of(d, of_method, qualname, inplace=True)
             kind = "inplace" if not index else "alias"
-            form = _publish(d, of_method, implementation, qualname, kind, hot=inplace_hot_source)
+            form = _publish(d, of_method, implementation, qualname, kind)
             setattr(Tensor, inplace_name + "_", form.function)
             if index == 0:
                 for operator in inplace_operators:
-                    attach_operator(d, of_method, implementation, operator, form, hot=inplace_hot_source)
+                    attach_operator(d, of_method, implementation, operator, form)
         for operator in own_inplace:
             qualname = f"Tensor.{operator}"
-            attach_operator(d, of_method, implementation_of(d, of_method, qualname, inplace=True), operator,
-                            hot=inplace_hot_source)  # fmt: skip
+            attach_operator(d, of_method, implementation_of(d, of_method, qualname, inplace=True), operator)
     return d.function
 
 
@@ -383,7 +243,6 @@ def attach_operator(
     operator: str,
     reports: Form | None = None,
     *,
-    hot: HotSource = hot_source,
     of_plain: Form | None = None,
 ) -> None:
     """Give Tensor an operator that returns NotImplemented for foreign operands; dispatched as `reports`, or itself.
@@ -396,7 +255,6 @@ def attach_operator(
         implementation,
         f"Tensor.{operator}",
         "operator",
-        hot=hot,
         reports=reports,
         foreign=len(parameters) > 1,
         of_plain=of_plain,
@@ -410,4 +268,4 @@ def inplace_function_of(method: Form) -> Form:
     name = method.function.__name__
     implementation = implementation_of(d, d.parameters, name, inplace=True)
     kind = "alias" if method.kind == "alias" else "function"
-    return _publish(d, d.parameters, implementation, name, kind, hot=inplace_hot_source, listed=False)
+    return _publish(d, d.parameters, implementation, name, kind, listed=False)

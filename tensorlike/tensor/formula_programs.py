@@ -2,12 +2,14 @@
 
 A formula is called with symbols in place of arrays or tensors. Each ufunc, operator or elementwise operation that it
 applies to them becomes one step. A formula that asks a symbol for anything else, its values or its shape, has no
-program, and runs in Python. See Note [Formula programs] in tensorlike/_native/program.c.
+program, and runs in Python; but one that asks how many dimensions there are is called again with symbols of matrices,
+of which it may return a product. See Note [Formula programs] in tensorlike/_native/program.c.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -16,11 +18,12 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import ONE
 
-from .generate import allows_none, allows_number, operands_of
+from .operands import allows_none, allows_number, operands_of
+from .ops.linalg.matrix_kernels import WITH_DOT
 
 if TYPE_CHECKING:
     from .declaration import Declaration
-    from .generate_recording import Recorded
+    from .recording import Recorded
 
 __all__ = ["Symbol", "program_of"]
 
@@ -40,9 +43,9 @@ def _refuse(*args: Any, **kwargs: Any) -> NoReturn:
 
 
 class _FloatingDtype:
-    """The dtype of a symbol: of this kind, and otherwise unknown."""
+    """The dtype of a symbol: one of this kind that BLAS knows, and otherwise unknown."""
 
-    kind = "f"
+    kind = char = "f"
 
     __getattr__ = _refuse
 
@@ -50,10 +53,14 @@ class _FloatingDtype:
 class _Formula:
     """The steps of one formula, and what it has assumed."""
 
-    def __init__(self) -> None:
+    def __init__(self, of_matrices: bool) -> None:
         self.steps: list[tuple[Any, ...]] = []
         #: The saved values of which it knows that they are arrays.
         self.arrays: set[str] = set()
+        #: Whether symbols say that they are matrices, and formulas may be products. What has been told so is below.
+        self.of_matrices = of_matrices
+        self.matrices: set[tuple[Any, ...]] = set()
+        self.shapes: set[str] = set()
 
     def is_array(self, argument: tuple[Any, ...]) -> bool:
         """Return whether an argument of a step is certainly an array."""
@@ -77,7 +84,12 @@ class Symbol(NDArrayOperatorsMixin):
         return _FloatingDtype()
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Symbol:
-        if method != "__call__" or options or not all(type(i) in (Symbol, int, float) for i in inputs):
+        if (
+            self._formula.of_matrices
+            or method != "__call__"
+            or options
+            or not all(type(i) in (Symbol, int, float) for i in inputs)
+        ):
             raise _NotAProgram
         arguments = [i._argument if type(i) is Symbol else ("number", float(i)) for i in inputs]
         formula = self._formula
@@ -86,6 +98,33 @@ class Symbol(NDArrayOperatorsMixin):
             formula.arrays.update(argument[1] for argument in arguments if argument[0] == "saved")
         formula.steps.append((ufunc, *arguments))
         return Symbol(formula, ("step", len(formula.steps) - 1))
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions, in a formula of matrices."""
+        if not self._formula.of_matrices:
+            raise _NotAProgram
+        self._formula.matrices.add(self._argument[1] if self._argument[0] == "transposed" else self._argument)
+        return 2
+
+    @property
+    def T(self) -> Symbol:
+        """The transposed matrix."""
+        if self.ndim != 2 or self._argument[0] == "transposed":
+            raise _NotAProgram
+        return Symbol(self._formula, ("transposed", self._argument))
+
+    def swapaxes(self, first: int, second: int) -> Symbol:
+        """Return the transposed matrix."""
+        if {first, second} != {-1, -2}:
+            raise _NotAProgram
+        return self.T
+
+    def dot(self, other: Any) -> Symbol:
+        """Return the product of two matrices, which is the last that a formula computes."""
+        if type(other) is not Symbol or self.ndim != other.ndim:
+            raise _NotAProgram
+        return Symbol(self._formula, ("product", self._argument, other._argument))
 
     def filled(self, shape: Any) -> _Filled:
         """Return the gradient, repeated in new memory of the shape of an operand."""
@@ -98,13 +137,23 @@ class Symbol(NDArrayOperatorsMixin):
     __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _refuse
 
 
+WITH_DOT.add(Symbol)
+
+
 class _Shape:
     """Stands for the shape of an operand."""
 
-    def __init__(self, slot: str) -> None:
+    def __init__(self, formula: _Formula, slot: str) -> None:
+        self._formula = formula
         self.slot = slot
 
-    __getattr__ = __bool__ = __len__ = __iter__ = __getitem__ = _refuse
+    def __len__(self) -> int:
+        if not self._formula.of_matrices:
+            raise _NotAProgram
+        self._formula.shapes.add(self.slot)
+        return 2
+
+    __getattr__ = __bool__ = __iter__ = __getitem__ = _refuse
 
 
 class _Filled:
@@ -138,7 +187,7 @@ class _TensorSymbol:
             if not number and type(value) is not _TensorSymbol:
                 raise _NotAProgram
         kernel = getattr(np, hot) if isinstance(hot, str) else hot
-        if not callable(kernel) or (not isinstance(hot, str) and not operation.ufunc and not _is_function(hot)):
+        if not callable(kernel) or (not isinstance(hot, str) and not operation.ufunc and type(hot) is not FunctionType):
             raise _NotAProgram
         result = kernel(self._symbol, *[a._symbol if type(a) is _TensorSymbol else a for a in args])
         if type(result) is not Symbol:
@@ -146,11 +195,6 @@ class _TensorSymbol:
         return _TensorSymbol(result)
 
     __bool__ = __len__ = __iter__ = __getitem__ = __float__ = __int__ = __index__ = _refuse
-
-
-def _is_function(hot: Any) -> bool:
-    # A `FastPath` is no function of the raw operands.
-    return type(hot) is type(_is_function)
 
 
 def _operator(name: str) -> Callable[..., Any]:
@@ -184,7 +228,7 @@ def _arguments(
             found.append(p.default)
             continue
         elif name.endswith("_shape") and raw and not _may_be_number(recorded, name):
-            found.append(_Shape(slot))
+            found.append(_Shape(formula, slot))
             continue
         else:
             raise _NotAProgram
@@ -202,22 +246,33 @@ def _checked_steps(formula: _Formula) -> tuple[tuple[Any, ...], ...]:
     return tuple(
         (
             ufunc,
-            *[
-                ("saved", a[1], formula.is_array(a)) if a[0] == "saved" else a
-                for a in arguments
-            ],
+            *[("saved", a[1], formula.is_array(a)) if a[0] == "saved" else a for a in arguments],
         )
         for ufunc, *arguments in formula.steps
     )
 
 
 def _formula_program(d: Declaration, recorded: Recorded, operand: str, conditions: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the program of the formula of one operand."""
+    """Return the program of the formula of one operand: of any shapes, else of matrices."""
+    given = dict(conditions)
+    try:
+        return _recorded_program(d, recorded, operand, conditions, False)
+    except _NotAProgram:
+        conditions.clear()
+        conditions.update(given)
+        return _recorded_program(d, recorded, operand, conditions, True)
+
+
+def _recorded_program(
+    d: Declaration, recorded: Recorded, operand: str, conditions: dict[str, Any], of_matrices: bool
+) -> tuple[Any, ...]:
     raw = d.raw_vjp.get(operand)
     call = recorded.formulas[operand] if raw is None else raw
     names = call.__code__.co_varnames[: call.__code__.co_argcount]
-    formula = _Formula()
+    formula = _Formula(of_matrices)
     result = call(*_arguments(d, recorded, formula, names, conditions, raw is not None))
+    if of_matrices:
+        return _product_program(formula, result)
     if type(result) is _Filled:
         return ("fill", (), result.slot)
     symbol = result._symbol if type(result) is _TensorSymbol else result
@@ -229,6 +284,17 @@ def _formula_program(d: Declaration, recorded: Recorded, operand: str, condition
     if symbol._argument != ("step", len(formula.steps) - 1) or not d.elementwise:
         raise _NotAProgram
     return ("steps", _checked_steps(formula), None)
+
+
+def _product_program(formula: _Formula, result: Any) -> tuple[Any, ...]:
+    """Return the program of a formula that is the product of two matrices, each of which may be transposed."""
+    if type(result) is not Symbol or result._argument[0] != "product":
+        raise _NotAProgram
+    turned = [argument[0] == "transposed" for argument in result._argument[1:]]
+    matrices = [a[1] if is_turned else a for a, is_turned in zip(result._argument[1:], turned, strict=True)]
+    if not formula.matrices <= set(matrices) or not all(map(formula.is_array, matrices)):
+        raise _NotAProgram
+    return ("product", tuple(zip(matrices, turned, strict=True)), tuple(sorted(formula.shapes)))
 
 
 def program_of(d: Declaration, recorded: Recorded) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
@@ -250,6 +316,6 @@ def program_of(d: Declaration, recorded: Recorded) -> tuple[tuple[Any, ...], tup
                 programs.append(("nothing", (), None))
     except Exception:  # A formula may do anything with an object that is no tensor.
         return None
-    if sum(len(p[1]) for p in programs) > _MOST_STEPS or len(conditions) > _MOST_CONDITIONS:
+    if sum(len(p[1]) for p in programs if p[0] == "steps") > _MOST_STEPS or len(conditions) > _MOST_CONDITIONS:
         return None
     return tuple(programs), tuple(conditions.items())

@@ -13,13 +13,14 @@ import numpy as np
 from tensorlike._native import core
 from tensorlike.dispatch import core as dispatching
 from tensorlike.dispatch import state
+from tensorlike.dispatch.collect import numpy_names
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC
 
 from . import native_families
+from .calls import elementwise_operands, writes_directly
 from .declaration import Declaration
-from .generate import allows_number
-from .generate_hot import fast_operands, writes_fast
+from .operands import allows_number
 from .parameter import Parameter
 from .tensor import Tensor
 from .threads import LARGE
@@ -48,15 +49,16 @@ def _prepare_dispatch(function: Any, form: Form) -> None:
         return
     required = max(1, sum(p.kind == POSITIONAL and p.default is dispatching.MISSING for p in positional))
     most = -1 if any(p.kind == VARIADIC for p in positional) else len(positional)
+    apart = frozenset(numpy_names(form.parameters)).union(p.name for p in form.parameters if p.operand)
     core.dispatched(
-        function, (form.reports or form).key, places, tuple(p.operand == MANY for p in operands), required, most,
-        form.reflected or None, form.foreign, form.of_plain is not None,
+        function, (form.reports or form).key, places, tuple(p.operand == MANY for p in operands), apart, required,
+        most, form.reflected or None, form.foreign, form.of_plain is not None,
     )  # fmt: skip
 
 
 def _prepare_elementwise(function: Any, form: Form, d: Declaration) -> None:
-    operands = fast_operands(d, form.parameters)
-    if operands is None or (form.inplace and not writes_fast(d)):
+    operands = elementwise_operands(d, form.parameters)
+    if operands is None or (form.inplace and not writes_directly(d)):
         return
     numbers = len(operands) == 2 and d.weak_numbers and allows_number(operands[1])
     ufunc = getattr(np, d.hot)  # type: ignore[arg-type]

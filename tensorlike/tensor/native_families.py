@@ -172,7 +172,7 @@ def _families() -> Mapping[Any, Family]:
     from .ops.indexing import basic, getitem
     from .ops.linalg import matmul
     from .ops.nn import activation
-    from .ops.reductions import minmax, softmax, sums
+    from .ops.reductions import minmax, row_kernels, softmax, sums
     from .ops.shape import expanding, joining, reshaping
 
     declared = basic.declared
@@ -213,6 +213,7 @@ def _families() -> Mapping[Any, Family]:
         softmax.softmax: Softmax(declared(softmax.softmax)),
         activation.softmax: Softmax(declared(softmax.softmax)),
     }
+    core.provide_column_sums(row_kernels._ONES["f"], row_kernels._ONES["d"], row_kernels._LEAST, sums._LARGE)
     core.provide_families(size=Size, under_no_grad=UNDER_NO_GRAD)
     return {declared(function): family for function, family in found.items()}
 

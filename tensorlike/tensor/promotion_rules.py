@@ -23,7 +23,7 @@ class Promotion(Enum):
 
     A declaration names a member by its value: `@pointwise("exp", promotion="float")`. `rule(name, xp, operands)`
     returns the operands as the kernel takes them, or raises PyTorch's error. `fast_kinds` are the kinds of dtype
-    (`numpy.dtype.kind`) that the fast path leaves to NumPy, "" for all of them and None where there is no fast path.
+    (`numpy.dtype.kind`) for which a ufunc alone does the same, "" for all of them and None for none.
     `note` is what the docstrings of operations say of the rule.
 
     >>> Promotion.named("real").fast_kinds
@@ -52,7 +52,7 @@ class Promotion(Enum):
     #: The common dtype.
     ARITHMETIC = "arithmetic", runtime.promote_arithmetic, ""
     #: The common dtype, and the default floating-point dtype for integers and booleans. A ufunc gives these another
-    #: dtype, so that the fast path leaves them to the rule; a kernel may not (`Declaration.fast_kinds`).
+    #: dtype, so that they are left to the rule; a kernel may not (`Declaration.fast_kinds`).
     FLOAT = "float", runtime.promote_float, "", _DEFAULT_FLOAT
     #: As FLOAT; complex numbers are refused.
     REAL_FLOAT = "real float", promote_only("f", "real", runtime.promote_float), "f", f"{_DEFAULT_FLOAT} {_NOT_COMPLEX}"

@@ -74,14 +74,12 @@ def _inside_handler() -> bool:
     return False
 
 
-@tensor_method(
-    name="__repr__",
-    comparable=False,
-    composite=False,
-    hot="if type(input) not in PLAIN and not getattr(input, '_tl_transformed', False) and inside_handler():\n"
-    "    return describe(input)",
-    hot_values={"inside_handler": _inside_handler, "describe": describe},
-)
+def _described_inside_handler(args: tuple[Any, ...]) -> Any:
+    inside = args and not getattr(args[0], "_tl_transformed", False) and _inside_handler()
+    return describe(args[0]) if inside else NotImplemented
+
+
+@tensor_method(name="__repr__", comparable=False, composite=False, early=_described_inside_handler)
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
     """Return the text of the tensor: its elements, and its dtype, device and history where these are not the defaults.
     """

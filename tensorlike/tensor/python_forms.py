@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
 from tensorlike.autograd.tensor_base import TensorBase
@@ -21,11 +20,10 @@ from tensorlike.dispatch.signature import (
 from tensorlike.dispatch.wrap import public_function
 
 from . import runtime
-from .declaration import Declaration, documented
+from .declaration import documented
 from .declaration_errors import check_options as check_declared
-from .fast_paths import FastPath
-from .forms import FOREIGN_VALUES, foreign_test, plain_but_foreign, reflected_method, values_of
-from .generate import (
+from .forms import operator_of
+from .operands import (
     allows_number,
 )
 from .tensor import Tensor
@@ -128,8 +126,7 @@ def tensor_method(function: Callable[..., Any] | None = None, **options: Any) ->
         name: The public name, that of the function unless given.
         composite: Whether it is written with other public operations; False for one that works on raw arrays itself.
         aliases: Other names of the method.
-        hot: A `FastPath`, or source that runs before anything else and may return; it calls the tensor `input`.
-        hot_values: The names that the source uses besides the wrapper's own.
+        early: What is asked before types, about the positional arguments of a call: see `public_function`.
         operation: The operation that it is a form of; one of its own unless given.
         mutates: What it writes: see Note [What a call writes].
         facts: Those of `Operation.declare`; what `reflects` another method leaves unknown operands to their type.
@@ -150,17 +147,12 @@ def _tensor_method(
     name: str | None = None,
     composite: bool = True,
     aliases: Sequence[str] = (),
-    hot: str | FastPath = "",
-    hot_values: Mapping[str, Any] | None = None,
+    early: Callable[[tuple[Any, ...]], Any] | None = None,
     operation: Operation | None = None,
     mutates: Sequence[str] | Mutates | None = None,
     **facts: Any,
 ) -> Any:
     parameters = parameters_of(function)
-    early = isinstance(hot, str) and bool(hot)
-    if isinstance(hot, FastPath):
-        hot_values = hot.values
-        hot = hot.written(parameters)
     if not parameters[0].operand:
         parameters = (parameters[0]._replace(operand="one"), *parameters[1:])
     public: Any = None
@@ -181,30 +173,20 @@ def _tensor_method(
             namespace="tensorlike", name=qualname, parameters=parameters, mutates=mutates,
         )  # fmt: skip
         form.check = operand_check(method_name, parameters)
-        form.early = early
         made = public_function(
             form,
             name=method_name,
             qualname=qualname,
             module="tensorlike",
             doc=function.__doc__,
-            foreign=foreign_test if foreign else None,
-            hot=_before(hot, foreign),
-            hot_values={**FOREIGN_VALUES, **(hot_values or {})} if operator else hot_values,
+            operator=operator_of(method_name) if foreign else None,
+            early=early,
             strict=True,
-            reflected=reflected_method(method_name) if foreign else "",
         )
         register(form)
         setattr(Tensor, method_name, made)
         public = public or made
     return public
-
-
-def _before(hot: str, foreign: bool) -> Callable[[Sequence[Parameter]], str] | str:
-    """Return the fast path of a method's wrapper; the source `hot` calls the tensor `input`."""
-    if not hot and not foreign:
-        return ""
-    return lambda own: hot + plain_but_foreign(own) if foreign else hot
 
 
 def _copy_function(function: Any) -> Any:
@@ -234,8 +216,6 @@ def composite(function: Callable[..., Any] | None = None, **options: Any) -> Any
         operands: The names of the operands; the parameters annotated with `Tensor` unless given.
         guard: Whether types are kept from being asked about the calls that it makes; False for one that works on raw
             arrays itself and calls nothing that dispatches.
-        hot: A fast path.
-        hot_for: The operation that the fast path records as.
         mutates: What it writes: see Note [What a call writes].
         note: What the docstrings of a family say alike, put before the examples.
         facts: Those of `Operation.declare`.
@@ -259,8 +239,6 @@ def _composite(
     aliases: Sequence[str] = (),
     operands: Sequence[str] | None = None,
     guard: bool = True,
-    hot: FastPath | None = None,
-    hot_for: Declaration | None = None,
     mutates: Sequence[str] | Mutates | None = None,
     note: str = "",
     **facts: Any,
@@ -287,12 +265,8 @@ def _composite(
             qualname=public_name,
             module=where,
             doc=function.__doc__,
-            hot=hot.written if hot else "",
-            hot_values=partial(values_of, hot_for, hot) if hot and hot_for else None,
             strict=True,
         )
-        if hot_for is not None:
-            hot_for.bind_record(public)
         register(form)
         first = first or public
     if method:

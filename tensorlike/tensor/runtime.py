@@ -1,4 +1,4 @@
-"""The run-time functions of generated code: running kernels, checking operands, writing results.
+"""The parts of calls: running kernels, checking operands, writing results.
 
 # Note [Kernels run quietly]
 PyTorch returns inf and nan silently where NumPy warns, and the user's `np.seterr` must neither be changed nor have an
@@ -16,10 +16,9 @@ tests/reliability/test_errors_release.py calls every function wrongly and looks 
 
 # Note [The current device]
 CuPy computes on the device that is current in a thread, and gives results there. Functions on device arrays make the
-arrays' device the current one first: a generated implementation that finds another one calls itself again inside that
-device's context. The fast paths run first, and check the device of the result. Zero-dimensional tensors of the CPU may
-go with tensors of a GPU where an operation is pointwise; they are moved there first, recorded, so that their gradients
-come back.
+arrays' device the current one first: a call that finds another one runs again inside that device's context.
+Zero-dimensional tensors of the CPU may go with tensors of a GPU where an operation is pointwise; they are moved there
+first, recorded, so that their gradients come back.
 """
 
 from __future__ import annotations
@@ -58,7 +57,6 @@ __all__ = [
     "device_guard",
     "elsewhere",
     "guarded",
-    "hot_array",
     "options",
     "quiet",
     "scalars_moved",
@@ -101,24 +99,6 @@ def as_array(value: Any) -> Any:
     if isinstance(value, (np.generic, int, float, complex)):
         return np.asarray(value)
     return value
-
-
-class _Elsewhere:
-    """Stands for a result on another device than its operands: its dtype is none that a fast path accepts."""
-
-    dtype = None
-
-
-_ELSEWHERE = _Elsewhere()
-
-
-def hot_array(value: Any, *operands: Any) -> Any:
-    """Return the result of a fast path as an array, or an object that the path rejects: see Note [The current device].
-    """
-    if isinstance(value, (np.generic, int, float, complex)):
-        return np.asarray(value)
-    here = device_of(value)
-    return value if all(device_of(operand) is here for operand in operands) else _ELSEWHERE
 
 
 def elsewhere(*arrays: Any) -> AbstractContextManager[Any] | None:
@@ -627,13 +607,6 @@ _NAMES = {
 def dtype_name(dtype: Any) -> str:
     """Return the name PyTorch's messages use for a dtype, such as Float."""
     return _NAMES.get(str(dtype), str(dtype))
-
-
-def result_array(value: Any) -> Any:
-    """Return a kernel's result as an array of a dtype that tensors have."""
-    if type(value) is not ndarray:
-        value = as_array(value)
-    return value
 
 
 __all__ += [

@@ -91,11 +91,6 @@ class Tensor(TensorBase, TensorMethods):
             form = None  # `functools.wraps` copies attributes: 15 ns.
         if state.clear and form is not None and not form.operation.composite:
             # A primitive works on raw arrays and does not dispatch, so it needs no guard (150 ns).
-            if form.inherited is not None and propagation is None and not kwargs:
-                # The fast path that dispatch takes for classes without an implementation of their own (700 ns).
-                result = form.inherited(cls, args)
-                if result is not NotImplemented:
-                    return result
             result = form.implementation(*args, **kwargs)
         else:
             try:

@@ -122,10 +122,6 @@ class TensorlikeFunctions(CoveredFunctions):
             alone = cls is kind and len(types) == 1 and types[0] is kind
             if form is None or not alone or not core.STATE.get().clear or sys.getprofile() is not None:
                 return ask(cls, func, types, args, {} if kwargs is None else kwargs)
-            if form.inherited is not None and not kwargs:
-                result = form.inherited(kind, args)
-                if result is not NotImplemented:
-                    return result
             return core.PROVIDED.propagate(form, kind, args, kwargs or {})
 
         return as_dispatch_does

@@ -1,13 +1,16 @@
-"""The pytest plugin: `pytest --override-coverage=pkg.mod:Type` and the fixtures for tests of tensor-like types.
+"""The work of the pytest plugin: `pytest --override-coverage=pkg.mod:Type` and the fixtures for tensor-like types.
 
-Without the option only this file is imported and the hooks do nothing. The rest is in `override_coverage.py`.
+The plugin is `_tensorlike_pytest.py`, which imports this file when an option or a fixture is used; `-p
+tensorlike.testing.pytest_plugin` loads both where the plugin's entry point is not installed. Counting is in
+`override_coverage.py`.
 """
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,93 +19,56 @@ import pytest
 from tensorlike._library_name import pytorch
 
 if TYPE_CHECKING:
-    from tensorlike.overrides.trace_log import TraceLog
+    from .coverage_report import CoverageReport
+    from .handler_lines import LineTracer
+    from .override_coverage import Recorder
 
-    from .override_coverage import CoverageReport, Recorder
+#: pytest loads these with this file, once.
+pytest_plugins = ("_tensorlike_pytest",)
 
 _PLUGIN = "tensorlike-override-coverage"
 _WORKER_KEY = "tensorlike_override_coverage"
+_SERVED = frozenset(
+    ("assert_overridden", "override_trace", "pytest_addoption", "pytest_configure", "pytest_load_initial_conftests")
+)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options."""
-    group = parser.getgroup("tensorlike", "overrides of tensor-like types")
-    group.addoption(
-        "--override-coverage",
-        action="append",
-        default=[],
-        metavar="MODULE:TYPE[,TYPE]",
-        help="count which overridable functions reach these types while the tests run, and report what never did. What "
-        "cannot be done is said in one line with exit status 4",
-    )
-    group.addoption(
-        "--override-coverage-api",
-        metavar="tensorlike|torch",
-        help="the library that types are written against which are no subclasses of its Tensor; tensorlike unless "
-        "given. torch needs PyTorch",
-    )
-    group.addoption(
-        "--override-coverage-only",
-        action="append",
-        default=[],
-        metavar="GLOB",
-        help="look at the functions of these names alone, such as 'linalg.*'",
-    )
-    for kind in ("html", "json"):
-        group.addoption(f"--override-coverage-{kind}", metavar="FILE", help=f"write the report as {kind.upper()}")
-    group.addoption(
-        "--override-coverage-fail-under",
-        metavar="PCT",
-        help="exit with status 1 when less than this share of the operands was exercised, for any of the types",
-    )
-    parser.addini(
-        "tensorlike_as_torch",
-        "true: `import torch` gives tensorlike in these tests, as with -p tensorlike.as_torch; placeholder: and what "
-        "it lacks is a placeholder",
-        default="",
-    )
+def __getattr__(name: str) -> Any:
+    # Not in dir(): pytest would find these hooks and fixtures here, and again in the module that has them.
+    if name in _SERVED:
+        import _tensorlike_pytest
+
+        return getattr(_tensorlike_pytest, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Install this library as torch, where the configuration says so, before anything of the tests is imported."""
-    asked = str(early_config.getini("tensorlike_as_torch")).lower()
-    if asked in ("", "false", "0", "no"):
-        return
-    missing = {"true": "raise", "1": "raise", "yes": "raise"}.get(asked, asked)
-    if missing not in ("raise", "placeholder"):
-        raise pytest.UsageError(f"tensorlike_as_torch is true, placeholder or false, not {asked!r}")
-    from tensorlike.as_torch.pytest_hooks import Hooks
-
-    Hooks.register(early_config.pluginmanager, missing)
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_configure(config: pytest.Config) -> None:
-    """Start counting if the option is given."""
-    for line in (
-        "no_override_coverage: what this test calls does not count for --override-coverage",
-        "override_trace(**options): options of tensorlike.overrides.trace for the fixture, such as api='torch'",
-    ):
-        config.addinivalue_line("markers", line)
+def start(config: pytest.Config) -> None:
+    """Start counting for `--override-coverage`."""
     option = config.option
-    if not option.override_coverage:
-        for name in ("html", "json", "fail_under", "api", "only"):
-            if getattr(option, f"override_coverage_{name}") not in (None, []):
-                asked = f"--override-coverage-{name.replace('_', '-')}"
-                raise pytest.UsageError(f"{asked} needs --override-coverage=MODULE:TYPE")
-        return
-    fail_under = _percentage(option.override_coverage_fail_under)
-    for kind in ("html", "json"):
-        _check_writable(f"--override-coverage-{kind}", getattr(option, f"override_coverage_{kind}"))
-    coverage = OverrideCoverage(config, fail_under)
+    if option.override_coverage_context not in (None, "test"):
+        raise pytest.UsageError(f"--override-coverage-context is test, not {option.override_coverage_context!r}")
+    _check_writable("--override-coverage-json", option.override_coverage_json)
+    _check_html(option.override_coverage_html)
+    coverage = OverrideCoverage(config)
     config.pluginmanager.register(coverage, _PLUGIN)
     config.add_cleanup(coverage.stop)
 
 
-def _percentage(text: str | None) -> float | None:
-    if text is None:
-        return None
+def _limits(asked: list[str], types: Iterable[str]) -> dict[str, float]:
+    """Return the percentage that each type has to reach; "" stands for those that are not named."""
+    limits = {}
+    for part in (part.strip() for text in asked for part in text.split(",")):
+        name, _, percentage = part.rpartition("=")
+        found = [full for full in types if name in (full, full.rpartition(":")[2])] if name else [""]
+        if not found:
+            raise pytest.UsageError(
+                f"--override-coverage-fail-under: --override-coverage names no type {name!r}, only {', '.join(types)}"
+            )
+        limits.update(dict.fromkeys(found, _percentage(percentage)))
+    return limits
+
+
+def _percentage(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
@@ -110,6 +76,25 @@ def _percentage(text: str | None) -> float | None:
     if not 0 <= value <= 100:
         raise pytest.UsageError(f"--override-coverage-fail-under takes a percentage from 0 to 100, not {text!r}")
     return value
+
+
+def _check_html(file: str | None) -> None:
+    """Raise UsageError when the report cannot be written as HTML."""
+    if file is None:
+        return
+    from .coverage_html import is_file, require_jinja
+
+    folder = Path(file).absolute()
+    if not file or is_file(folder):
+        _check_writable("--override-coverage-html", file)
+    else:
+        existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+        if not existing.is_dir() or not os.access(existing, os.W_OK):
+            raise pytest.UsageError(f"--override-coverage-html: cannot write to {file}")
+    try:
+        require_jinja()
+    except ImportError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def _check_writable(option: str, file: str | None) -> None:
@@ -155,11 +140,14 @@ def _recorders(asked: list[str], api: str | None) -> Iterator[tuple[str, Recorde
 class OverrideCoverage:
     """The hooks that work while coverage is on: in one process, or in the controller and the workers of xdist."""
 
-    def __init__(self, config: pytest.Config, fail_under: float | None) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         option = config.option
         self.config = config
-        self.fail_under = fail_under
         self.recorders: dict[str, Recorder] = dict(_recorders(option.override_coverage, option.override_coverage_api))
+        self.fail_under = _limits(option.override_coverage_fail_under, self.recorders)
+        self.handlers = {name: recorder.handlers() for name, recorder in self.recorders.items()}
+        self.lines: LineTracer | None = self._line_tracer() if option.override_coverage_html else None
+        self.watching: list[Recorder | LineTracer] = [*self.recorders.values(), *filter(None, [self.lines])]
         self.installed: list[Recorder] = []
         self.from_workers: list[dict[str, Any]] = []
         self.lost: list[str] = []
@@ -167,12 +155,25 @@ class OverrideCoverage:
         self.problems: list[str] = []
         if option.override_coverage_only:
             self._check_only(option.override_coverage_only)
+        if self.lines is not None:
+            self.lines.start()
         for recorder in self.recorders.values():
+            recorder.lines = self.lines
             recorder.install()
             self.installed.append(recorder)
 
+    def _line_tracer(self) -> LineTracer:
+        from .handler_lines import line_tracer
+
+        def named(function: Any) -> str:
+            names = [recorder.functions.parameters(function) for recorder in self.recorders.values()]
+            found = next(filter(None, names), None)
+            return found[0] if found is not None else next(iter(self.recorders.values())).functions.named(function)
+
+        return line_tracer([handler for found in self.handlers.values() for handler in found], named)
+
     def _check_only(self, only: list[str]) -> None:
-        from .override_coverage import matches
+        from .coverage_report import matches
 
         for glob in only:
             listed = (recorder.functions.operands(recorder.kind) for recorder in self.recorders.values())
@@ -183,18 +184,44 @@ class OverrideCoverage:
         """Restore the types."""
         while self.installed:
             self.installed.pop().uninstall()
+        if self.lines is not None:
+            self.lines.stop()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Do not count the tests that are marked so."""
-        paused = item.get_closest_marker("no_override_coverage") is not None
-        for recorder in self.recorders.values():
-            recorder.paused = paused
+        self._set("paused", item.get_closest_marker("no_override_coverage") is not None)
         try:
             return (yield)
         finally:
-            for recorder in self.recorders.values():
-                recorder.paused = False
+            self._set("paused", False)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
+        """Count calls under the name of the test and the phase, as pytest-cov does."""
+        yield from self._phase(item, "setup")
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        """Count calls under the name of the test and the phase."""
+        yield from self._phase(item, "run")
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Iterator[None]:
+        """Count calls under the name of the test and the phase."""
+        yield from self._phase(item, "teardown")
+
+    def _phase(self, item: pytest.Item, phase: str) -> Iterator[None]:
+        if self.config.option.override_coverage_context:
+            self._set("context", f"{item.nodeid}|{phase}")
+        try:
+            yield
+        finally:
+            self._set("context", "")
+
+    def _set(self, attribute: str, value: object) -> None:
+        for one in self.watching:
+            setattr(one, attribute, value)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:
@@ -207,46 +234,63 @@ class OverrideCoverage:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Send the counts to the controller, or report them."""
-        counts = {name: recorder.counts() for name, recorder in self.recorders.items()}
+        found: dict[str, Any] = {
+            "counts": {name: recorder.counts() for name, recorder in self.recorders.items()},
+            "lines": [] if self.lines is None else self.lines.hits(),
+            "blocked": [] if self.lines is None else sorted(self.lines.blocked),
+        }
         if hasattr(self.config, "workeroutput"):
-            self.config.workeroutput[_WORKER_KEY] = counts
+            self.config.workeroutput[_WORKER_KEY] = found
             return
-        option = self.config.option
-        if option.collectonly:
+        if self.config.option.collectonly:
             return
-        for found in self.from_workers:
-            for name, more in found.items():
-                counts[name] += [tuple(count) for count in more]
-        from .override_coverage import CoverageReport, TypeCoverage
-
-        only = option.override_coverage_only
-        self.report = CoverageReport(
-            [TypeCoverage(name, recorder, counts[name], only) for name, recorder in self.recorders.items()]
-        )
-        for file, written in (
-            (option.override_coverage_html, self.report.to_html),
-            (option.override_coverage_json, self.report.to_json),
-        ):
-            if file:
-                try:
-                    Path(file).write_text(written(), encoding="utf-8")
-                except OSError as error:
-                    self.problems.append(f"cannot write {file}: {error.strerror}")
-        if self.fail_under is not None:
-            self.problems += [
-                f"{covered.name}: {covered.percent:.2f} % is less than the {self.fail_under:g} % "
-                f"of --override-coverage-fail-under"
-                for covered in self.report.below(self.fail_under)
-            ]
+        self.report = self._report([found, *self.from_workers])
+        self._write(self.report)
+        self.problems += self.report.failures(self.fail_under)
         if self.problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _report(self, found: list[dict[str, Any]]) -> CoverageReport:
+        """Return the report on what this process and the workers found."""
+        from .coverage_report import CoverageReport, HandlerCoverage, TypeCoverage
+
+        only = self.config.option.override_coverage_only
+        hits = [tuple(hit) for part in found for hit in part["lines"]]
+        blocked = [tracer for part in found for tracer in part["blocked"]]
+        types = []
+        for name, recorder in self.recorders.items():
+            counts = [tuple(count) for part in found for count in part["counts"][name]]
+            handlers = [HandlerCoverage(handler, hits, complete=not blocked) for handler in self.handlers[name]]
+            types.append(TypeCoverage(name, recorder, counts, only, handlers))
+        return CoverageReport(types, blocked)
+
+    def _write(self, report: CoverageReport) -> None:
+        from .coverage_html import write_html
+
+        files: list[tuple[str | None, Callable[[Path], object]]] = [
+            (self.config.option.override_coverage_html, lambda path: write_html(report, path)),
+            (
+                self.config.option.override_coverage_json,
+                lambda path: path.write_text(report.to_json(), encoding="utf-8"),
+            ),
+        ]
+        for file, write in files:
+            if file:
+                try:
+                    write(Path(file))
+                except OSError as error:
+                    self.problems.append(f"cannot write {file}: {error.strerror}")
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print what was exercised and what was not."""
         if self.report is None:
             return
         terminalreporter.section("override coverage")
-        for line in self.report.lines(every=self.config.option.verbose > 0):
+        option = self.config.option
+        width = shutil.get_terminal_size().columns
+        for line in self.report.lines(
+            every=option.verbose > 0, show_missing=option.override_coverage_show_missing, width=width
+        ):
             terminalreporter.line(line)
         for worker in self.lost:
             terminalreporter.line(f"the counts of worker {worker}, which crashed, are missing", yellow=True)
@@ -254,39 +298,30 @@ class OverrideCoverage:
             terminalreporter.line(f"ERROR: {problem}", red=True)
 
 
-@pytest.fixture
-def assert_overridden() -> Callable[..., None]:
-    """A function `assert_overridden(func, Type, **how)` that fails unless the type itself answers `func`.
+def fail_unless_overridden(func: Callable[..., Any], kind: type, *, operand: str | None = None, **how: Any) -> None:
+    """Fail the test unless the type itself answers `func`: what the fixture `assert_overridden` is."""
+    __tracebackhide__ = True
+    from tensorlike.overrides import audit
+    from tensorlike.overrides.audit import Outcome
 
-    `func` is a function of tensorlike, or one of PyTorch's for a type that is written against it. It makes real calls
-    with an instance in each operand position, as `tensorlike.overrides.audit` does, whose keywords `make`, `from_dense`
-    and `to_dense` it takes. Falling back to plain tensors, inheriting Tensor's own implementation, NotImplemented and
-    exceptions are failures; `operand=` checks one position alone.
-    """
+    from .override_coverage import inherits_default
 
-    def check(func: Callable[..., Any], kind: type, *, operand: str | None = None, **how: Any) -> None:
-        __tracebackhide__ = True
-        from tensorlike.overrides import audit
-        from tensorlike.overrides.audit import Outcome
-
-        from .override_coverage import inherits_default
-
-        api, name = _listing(func)
-        report = audit(kind, only=name, api=api, **how)
-        rows = [row for row in report.rows if row.function == name and (row.operand == operand or operand is None)]
-        if not rows:
-            raise ValueError(f"assert_overridden(): {name} has no operand {operand!r}")
-        called = [row for row in rows if row.outcome is not Outcome.NOT_CALLED]
-        good = {Outcome.OWN, Outcome.TYPE_LOST}
-        if not inherits_default(kind, api.default_implementation):
-            good.add(Outcome.INHERITED)
-        bad = [f"{row.operand}: {row.outcome.label}{_why(row)}" for row in called if row.outcome not in good]
-        if not called:
-            bad = [f"{row.operand}: not called: {row.reason}" for row in rows]
-        if bad:
-            pytest.fail(f"{kind.__name__} does not override {name}\n" + "\n".join(bad), pytrace=False)
-
-    return check
+    api, name = _listing(func)
+    report = audit(kind, only=name, api=api, **how)
+    rows = [row for row in report.rows if row.function == name and (row.operand == operand or operand is None)]
+    if not rows:
+        raise ValueError(f"assert_overridden(): {name} has no operand {operand!r}")
+    called = [row for row in rows if row.outcome is not Outcome.NOT_CALLED]
+    good = {Outcome.OWN, Outcome.TYPE_LOST}
+    if not inherits_default(kind, api.default_implementation):
+        good.add(Outcome.INHERITED)
+    bad = [
+        f"{row.operand}: {_outcome(row)}{_why(row)}" for row in called if row.outcome not in good or row.by_default
+    ]
+    if not called:
+        bad = [f"{row.operand}: not called: {row.reason}" for row in rows]
+    if bad:
+        pytest.fail(f"{kind.__name__} does not override {name}\n" + "\n".join(bad), pytrace=False)
 
 
 @functools.cache
@@ -310,20 +345,10 @@ def _listing(func: Callable[..., Any]) -> tuple[Any, str]:
     return _api("torch"), name
 
 
+def _outcome(row: Any) -> str:
+    asked = row.outcome.value == "own"
+    return "Tensor's own implementation computes it" if row.by_default and asked else str(row.outcome.label)
+
+
 def _why(row: Any) -> str:
     return f": {row.call} raised {row.error_type}: {row.error}" if row.error_type else f": {row.call}"
-
-
-@pytest.fixture
-def override_trace(request: pytest.FixtureRequest) -> Iterator[TraceLog]:
-    """The log of `tensorlike.overrides.trace`: every dispatch while the test runs, the handlers called and their
-    answers.
-
-    `@pytest.mark.override_trace(api="torch")` records the calls of PyTorch's functions; the marker takes the keywords
-    of `trace`.
-    """
-    from tensorlike.overrides import trace
-
-    marker = request.node.get_closest_marker("override_trace")
-    with trace(**(marker.kwargs if marker is not None else {})) as log:
-        yield log

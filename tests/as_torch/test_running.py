@@ -204,7 +204,7 @@ class TestPytest:
 def _is_installed():
     import importlib.metadata
 
-    return any(e.value == "tensorlike.testing.pytest_plugin" for e in importlib.metadata.entry_points(group="pytest11"))
+    return any(e.value == "_tensorlike_pytest" for e in importlib.metadata.entry_points(group="pytest11"))
 
 
 def test_no_file_is_left_over():

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import tensorlike as tl
+from tensorlike import _native
 from tensorlike.utils import cpp_extension
 from tests.cpp.building import build, build_folder, in_full, require_compiler
 
@@ -23,6 +24,7 @@ def later_headers(folder: Path) -> dict[Path, str]:
     changes = {
         "config.h": ("_NAMESPACE tensorlike_v1", "_NAMESPACE tensorlike_v2"),
         "tensor_impl.h": (counted, f"double added_[3] = {{}}; {counted}"),
+        "core_api.h": ("_API_VERSION 1\n", "_API_VERSION 2\n"),
         "intrusive_ptr.h": (f"mutable {counted}", f"int64_t added_ = 7; mutable {counted}"),
         "autograd.h": ("PyObject* python_ = nullptr;", "double added_[2] = {}; PyObject* python_ = nullptr;"),
     }
@@ -58,6 +60,15 @@ def test_tensors_and_gradients_pass_between_them(versions):
     assert one.through(x, "tests_version2::twice").tolist() == [2.0, 4.0]
     assert two.through(x, "tests_version1::twice").tolist() == [2.0, 4.0]
     assert one.is_cuda_there(x) == two.is_cuda_there(x) == tl.cuda.is_available()
+
+
+def test_a_core_of_another_version_is_none(versions):
+    x = tl.ones(2, 3, requires_grad=True)
+    assert versions.one.uses_core(x) == (_native.core is not None)
+    assert not versions.two.uses_core(x)
+    for ops in (versions.one, versions.two):
+        assert ops.made(x).requires_grad
+        assert ops.made(x).tolist() == [[0.0] * 3] * 2
 
 
 def test_errors_pass_between_them(versions):

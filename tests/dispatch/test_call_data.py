@@ -1,4 +1,4 @@
-"""A second implementation of a call, which reads `CallData` and runs no generated code, beside the functions."""
+"""A second implementation of a call, which reads `CallData` alone, beside the functions."""
 
 from __future__ import annotations
 

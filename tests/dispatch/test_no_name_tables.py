@@ -41,9 +41,9 @@ PROTOCOL = "a protocol of Python or NumPy, which objects of any type are asked f
 QUESTION = "who is asked about a call: a mode or a type"
 OTHER_FORMAT = "a key or a word of another format: JSON, Chrome's traces, rich, the names of dtypes and devices"
 TEXT = "a word of a message"
+OPTION = "an option of the audit"
 POLICY = "the policy of that name, or the method of a user's type that it calls"
 KIND = "the kind of a form, one that has another name"
-GENERATED = "a name in generated code"
 DEVICE = "a type of devices"
 DTYPE = "a dtype, or a kind of dtypes"
 OPERATOR = "an operator of Python, as its data model spells it"
@@ -61,7 +61,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "dispatch/collect.py": {PARAMETER: "dim bool int float"},
     "dispatch/errors.py": {QUESTION: "mode type"},
     "dispatch/forks.py": {"the module": "numpy"},
-    "dispatch/generated.py": {TEXT: "all"},
     "dispatch/options.py": {
         PARAMETER: "mode pin_memory requires_grad bool int float complex",
         PROTOCOL: "__index__ __float__ __complex__",
@@ -70,16 +69,24 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "overrides/__init__.py": {POLICY: "to_dense"},
     "overrides/audit/api.py": {PARAMETER: "data device dim dtype gradient size bool float int", OTHER_FORMAT: "cpu"},
     "overrides/audit/api_torch.py": {PARAMETER: "diagonal dim shape size grad index device tensor values"},
+    "overrides/audit/baseline.py": {OTHER_FORMAT: "type"},
     "overrides/audit/cli.py": {POLICY: "to_dense"},
-    "overrides/audit/model.py": {OTHER_FORMAT: "name equal type"},
+    "overrides/audit/compare.py": {OPTION: "to_dense", OTHER_FORMAT: "type"},
+    "overrides/audit/making.py": {OPTION: "to_dense", TEXT: "t"},
+    "overrides/audit/model.py": {OTHER_FORMAT: "name equal type", TEXT: "dtype shape"},
+    "overrides/audit/options.py": {OPTION: "to_dense"},
+    "overrides/audit/outputs.py": {OTHER_FORMAT: "name new type"},
+    "overrides/audit/packages.py": {OPTION: "to_dense", TEXT: "type"},
+    "overrides/audit/repro.py": {PARAMETER: "device dtype layout"},
     "overrides/audit/run.py": {KIND: "alias"},
+    "overrides/audit/starting_point.py": {POLICY: "to_dense", PARAMETER: "type", "the module": "numpy"},
     "overrides/audit/terminal.py": {OTHER_FORMAT: "fold dim"},
     "overrides/audit/arguments.py": {OTHER_FORMAT: "bfloat16"},
     "overrides/explain_torch.py": {QUESTION: "mode type"},
     "overrides/policies.py": {POLICY: "to_dense"},
-    "overrides/trace_log.py": {QUESTION: "mode", OTHER_FORMAT: "name cat"},
+    "overrides/pairwise.py": {"the module": "numpy"},
+    "overrides/trace_log.py": {QUESTION: "mode type", OTHER_FORMAT: "name cat"},
     "overrides/trace_torch.py": {QUESTION: "type"},
-    "dispatch/wrap.py": {GENERATED: "type"},
     "tensor/absent_kinds.py": {
         "the names of properties that are declared together": "is_ipu is_maia is_mkldnn is_mps is_mtia is_nested "
         "is_quantized is_sparse is_sparse_csr is_vulkan is_xla is_xpu"
@@ -94,7 +101,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "tensor/creation.py": {DEVICE: "cpu", PARAMETER: "device size"},
     "tensor/declaration.py": {
         "what a formula of a derivative asks for": "grad",
-        GENERATED: "new",
         "a rule of `out`": "dtype",
         "an attribute of a node's class": "name",
         "how much an operation writes": "all",
@@ -108,8 +114,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         DTYPE: "bfloat16 bool complex float int",
         "an attribute of a dtype": "is_complex is_floating_point is_signed itemsize",
     },
-    "tensor/fast_paths.py": {GENERATED: "concatenate tensor"},
-    "tensor/forms.py": {GENERATED: "new numpy", KIND: "alias", OPERATOR: "add eq ge gt le lt matmul mul ne pow sub"},
+    "tensor/forms.py": {KIND: "alias", OPERATOR: "add eq ge gt le lt matmul mul ne pow sub"},
     "tensor/formulas.py": {"a method of tensors that numbers lack": "conj"},
     "tensor/from_data.py": {
         PROTOCOL: "__array__ __dlpack__ __float__ __getitem__ __index__ __len__ dtype shape",
@@ -123,14 +128,14 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         PARAMETER: "device dtype",
         "the method": "new",
     },
-    "tensor/generate.py": {PARAMETER: "bool dim float int", "a rule of `out`": "dtype", GENERATED: "tensor"},
-    "tensor/generate_hot.py": {GENERATED: "tensor"},
+    "tensor/calls.py": {PARAMETER: "bool dim int", "a rule of `out`": "dtype"},
+    "tensor/operands.py": {PARAMETER: "float int"},
     "tensor/formula_programs.py": {
         OPERATOR: "add sub rsub mul neg",
         "what a formula of a derivative asks for": "grad",
         "a step of a program, or an argument of one": "fill gradient",
     },
-    "tensor/generate_recording.py": {
+    "tensor/recording.py": {
         "what a formula of a derivative asks for": "grad",
         "what a recorder saves of an operand": "shape",
         PARAMETER: "dtype",
@@ -160,6 +165,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         OTHER_FORMAT: "bfloat16",
         PROTOCOL: "__array__",
     },
+    "testing/coverage_html.py": {OTHER_FORMAT: "name"},
     "testing/creation.py": {OTHER_FORMAT: "cpu bool"},
     "testing/suite.py": {CHECK: "type gradient dtype"},
     "transforms/batching/neural.py": {"how a loss is reduced": "sum mean", PARAMETER: "mode"},

@@ -346,3 +346,11 @@ def test_nothing_is_divided_by_zero(name):
     assert getattr(tl.empty(0, 3, dtype=tl.int64), name + "_")(zeros).shape == (0, 3)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         getattr(tl, name)(tl.ones(3, dtype=tl.int64), zeros)
+
+
+@pytest.mark.parametrize("function", [lambda x: 2**x, lambda x: tl.pow(0, x), lambda x: tl.float_power(3, x)])
+def test_powers_of_a_number_have_a_forward_derivative(function):
+    x = tl.tensor([1.0, 2.0], dtype=tl.float64)
+    value, tangent = tl.func.jvp(function, (x,), (tl.ones_like(x),))
+    tl.testing.assert_close(tangent, tl.func.grad(lambda x: function(x).sum())(x))
+    tl.testing.assert_close(value, function(x))

@@ -199,7 +199,7 @@ def test_override_coverage_counts_an_overload_as_its_operator(library):
         kinds(Held(tl.ones(2)), 1, 1.0, [1], "", True)
     finally:
         recorder.uninstall()
-    assert recorder.counts() == [("tensorlike.ops.tests_library.kinds", "x", "answered", "Held", 2)]
+    assert recorder.counts() == [("tensorlike.ops.tests_library.kinds", "x", "answered", "Held", "", 2)]
 
 
 def test_names_of_operators(library):

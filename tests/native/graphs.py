@@ -11,14 +11,47 @@ import numpy as np
 
 import tensorlike as tl
 
-UNARY = ("exp", "sin", "tanh", "neg", "sigmoid", "abs", "square", "sum", "mean", "clone", "relu", "cos", "t_sum")
-BINARY = ("add", "sub", "mul", "div", "maximum", "pow_2", "cat", "where", "matmul", "lerp")
+UNARY = ("exp", "sin", "tanh", "neg", "sigmoid", "abs", "square", "sum", "mean", "clone", "relu", "cos", "t_sum",
+         "square_of_user")  # fmt: skip
+BINARY = ("add", "sub", "mul", "div", "maximum", "pow_2", "cat", "where", "matmul", "lerp", "both_of_user")
 INPLACE = ("add_", "mul_", "exp_", "zero_", "view_add_")
 SHAPES = ((), (3,), (2, 3), (1, 3), (2, 1), (0, 3))
 
 
 class Sub(tl.Tensor):
     """A subclass that inherits everything."""
+
+
+class Square(tl.autograd.Function):
+    """A custom Function of one tensor."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * 2 * x
+
+
+class Both(tl.autograd.Function):
+    """A custom Function of two tensors and a number, with two results."""
+
+    @staticmethod
+    def forward(x, y, number):
+        return x * y, x + number
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.number = inputs
+        ctx.save_for_backward(x, None, y if ctx.number > 2 else output[0])
+
+    @staticmethod
+    def backward(ctx, first, second):
+        x, _, other = ctx.saved_tensors
+        return first * other + second * ctx.number, (first * x if ctx.needs_input_grad[1] else None), None
 
 
 def _numbers(random_state, shape, dtype):
@@ -39,6 +72,13 @@ def described(value):
     if isinstance(value, (tuple, list)):
         return f"{type(value).__name__}({', '.join(described(v) for v in value)})"
     return f"{type(value).__name__} {value!r}"
+
+
+def _saved_by_user(node):
+    try:
+        return described(node.saved_tensors)
+    except RuntimeError as error:
+        return f"{type(error).__name__}: {error}"
 
 
 def graph_of(tensor):
@@ -64,6 +104,8 @@ def graph_of(tensor):
         for kind in type(node).__mro__:
             names = [name for name in sorted(getattr(kind, "__slots__", ())) if name.startswith("_saved_")]
             saved += [f"{name}={described(getattr(node, name, 'unset'))}" for name in names]
+        if isinstance(node, tl.autograd.function.FunctionCtx) and isinstance(node._tl_saved, tuple):
+            saved += [_saved_by_user(node), described(node.needs_input_grad)]
         shape, dtype = node._tl_shape, node._tl_dtype
         lines.append(f"{node.name()} {edges} {saved} {shape} {dtype}")
     order = sorted(range(len(found)), key=lambda i: found[i]._tl_sequence_number)
@@ -77,6 +119,8 @@ def _step(random_state, values):
         name = random_state.choice(UNARY)
         if name == "t_sum":
             return x.sum(0) if x.ndim else x.sum()
+        if name == "square_of_user":
+            return Square.apply(x)
         return getattr(x, name)()
     if kind < 0.85:
         name = random_state.choice(BINARY)
@@ -89,6 +133,9 @@ def _step(random_state, values):
             return tl.where(x > 1, x, y)
         if name == "matmul":
             return x.reshape(-1) @ x.reshape(-1)
+        if name == "both_of_user":
+            y = x if isinstance(y, (int, float)) else y
+            return Both.apply(x, y, random_state.choice([2, 3]))[random_state.randrange(2)]
         if name == "lerp":
             return tl.lerp(x, x * 2, 0.25)
         if name == "maximum" and isinstance(y, (int, float)):

@@ -31,6 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 import tensorlike as tl
@@ -40,7 +41,10 @@ from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.state import STATE
 from tensorlike.testing.samples import Samples, serving
 
-__all__ = ["FORMS", "Call", "Name", "Spec", "difference", "draw", "outcome", "program", "python_of", "shrink"]
+__all__ = [
+    "FORMS", "Call", "Name", "Spec", "build", "change", "difference", "draw", "dtype_of", "entered", "given", "outcome",
+    "program", "python_of", "shrink",
+]  # fmt: skip
 
 #: Functions that are not called, with the reason.
 _LEFT_OUT = {
@@ -51,8 +55,9 @@ _LEFT_OUT = {
     "tensorlike.Tensor.__dlpack__": "returns a capsule with an address",
     "tensorlike.Tensor.__cuda_array_interface__.__get__": "holds an address",
 }
-_UNWRITTEN = re.compile("empty|resize")  # Values of new memory are whatever was there.
-_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+_UNWRITTEN = re.compile(r"empty|resize|\.new$")  # Values of new memory are whatever was there.
+# The name of this module differs too, between the processes that are compared.
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,}|\b(?:__main__|tests\.native\.random_calls)\.")
 _DTYPES = (
     "float32",
     "float64",
@@ -65,13 +70,18 @@ _DTYPES = (
     "complex64",
     "complex128",
     "float16",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bfloat16",
 )
 _SPECIAL = (0, 1, -1, 2, 3, 0.0, -0.0, 0.5, -2.5, 1e300, 1e-320, float("inf"), float("nan"), True, False, 1j, 2**31,
             2**63, -(2**70))  # fmt: skip
 _SCALARS = ("float32(2.5)", "float64(-1.5)", "int64(3)", "int8(-2)", "uint8(7)", "bool_(True)", "complex64(1+2j)")
 
-LAYOUTS = ("C", "F", "strided", "transposed", "broadcast", "misaligned", "read-only", "swapped", "reversed", "view")
-CLASSES = ("Plain", "Logging", "Attributed", "Late", "Parameter", "Duck", "Refuser")
+LAYOUTS = ("C", "F", "strided", "transposed", "broadcast", "misaligned", "read-only", "swapped", "reversed", "view",
+           "overlap", "overlapping view")  # fmt: skip
+CLASSES = ("Plain", "Logging", "Attributed", "Late", "Lost", "Parameter", "Duck", "Refuser")
 CONTEXTS = ("no_grad", "inference", "mode", "refusing mode", "mode elsewhere", "disabled", "all disabled", "hooks",
             "anomaly", "autocast")  # fmt: skip
 
@@ -148,6 +158,20 @@ class RefusingMode(tl.TorchFunctionMode):
         return NotImplemented
 
 
+def _changing(name: str) -> Any:
+    """Return a new class whose `__torch_function__` comes (Late) or goes (Lost) after its first calls."""
+    members = {"__torch_function__": classmethod(_late_function)} if name == "Lost" else {}
+    return type(name, (tl.Tensor,), members)
+
+
+def _change_now(cls: Any) -> None:
+    """Give a class of `_changing` its `__torch_function__`, or take it away."""
+    if cls.__name__ == "Lost":
+        del cls.__torch_function__
+    else:
+        cls.__torch_function__ = classmethod(_late_function)
+
+
 @dataclass(frozen=True)
 class Name:
     """The place of an argument that is one of the specs: one may be given twice."""
@@ -168,10 +192,13 @@ class Spec:
     #: "", "leaf", "node", or "inference".
     history: str = ""
 
-    def build(self) -> Any:
+    def build(self, classes: dict[str, Any] | None = None, memory: Any = None) -> Any:
+        """Return a new object. `classes` are those of `_changing`, and `memory` what `_overlapping` says."""
         if self.cls in ("Duck", "Refuser"):
             return globals()[self.cls]()
-        array = _laid_out(self.values, self.layout)
+        array = _laid_out(self.values, self.layout) if memory is None else memory
+        if isinstance(array, tl.Tensor):
+            return array
         if self.cls == "array":
             return array
         if self.history == "inference":
@@ -188,12 +215,8 @@ class Spec:
             tensor = tl.Tensor.clone(tensor)
         if self.cls == "Parameter":
             return tl.nn.Parameter(tensor.detach(), requires_grad=self.history == "leaf")
-        if self.cls == "Late":
-            late: Any = type("Late", (tl.Tensor,), {})
-            tensor = tensor.as_subclass(late)
-            with contextlib.suppress(ValueError, TypeError):  # Of arrays that no tensor should have.
-                tl.add(tensor, 1)
-            late.__torch_function__ = classmethod(_late_function)
+        if self.cls in ("Late", "Lost"):
+            tensor = tensor.as_subclass((classes or {}).get(self.cls) or _changing(self.cls))
         elif self.cls != "Tensor":
             tensor = tensor.as_subclass(globals()[self.cls])
             if self.cls == "Attributed":
@@ -202,13 +225,51 @@ class Spec:
 
     def source(self) -> str:
         if self.values is None:
-            return f"Spec(cls={self.cls!r}).build()"
+            return f"Spec(cls={self.cls!r})"
         values = self.values
         if values.size > 200:
-            data = f"np.zeros({values.shape}, {values.dtype.name!r})"
+            data = f"np.zeros({values.shape}, dtype_of({values.dtype.name!r}))"
         else:
-            data = f"np.array({values.tolist()!r}, {values.dtype.name!r}).reshape({values.shape})"
-        return f"Spec({data}, {self.layout!r}, {self.cls!r}, {self.history!r}).build()"
+            data = f"np.array({values.tolist()!r}, dtype_of({values.dtype.name!r})).reshape({values.shape})"
+        return f"Spec({data}, {self.layout!r}, {self.cls!r}, {self.history!r})"
+
+
+def build(specs: Sequence[Spec], *, changed: bool = True) -> list[Any]:
+    """Return the objects of all specs. Their classes that change have been called once, and have `changed` since."""
+    classes = {spec.cls: _changing(spec.cls) for spec in specs if spec.cls in ("Late", "Lost")}
+    memory = _overlapping(specs)
+    built = [spec.build(classes, memory.get(number)) for number, spec in enumerate(specs)]
+    for value in built:
+        if type(value) in classes.values():
+            with contextlib.suppress(Exception):  # Of arrays that no tensor should have.
+                tl.add(value, 1)
+                tl.neg(value)
+    if changed:
+        change(built)
+    return built
+
+
+def change(built: Sequence[Any]) -> None:
+    """Change the classes of `_changing` among those of built objects."""
+    for cls in {type(value) for value in built if type(value).__name__ in ("Late", "Lost")}:
+        _change_now(cls)
+
+
+def _overlapping(specs: Sequence[Spec]) -> dict[int, Any]:
+    """Return the memory of those specs that share some: arrays, or views of one tensor, an element apart."""
+    found: dict[int, Any] = {}
+    for number, spec in enumerate(specs):
+        if not spec.layout.startswith("overlap") or not number or specs[0].values is None or number in found:
+            continue
+        values = np.asarray(specs[0].values)
+        if values.dtype != spec.values.dtype or values.shape != spec.values.shape or 0 in found:
+            continue
+        memory: Any = np.concatenate([values.reshape(-1), values.reshape(-1)[:1]])
+        if spec.layout == "overlapping view" and specs[0].cls == spec.cls == "Tensor":
+            memory = wrap(memory)
+        found[0] = memory[: values.size].reshape(values.shape)
+        found[number] = memory[min(1, values.size) :][: values.size].reshape(values.shape)
+    return found
 
 
 def _laid_out(values: Any, layout: str) -> Any:
@@ -253,6 +314,8 @@ class Call:
     context: str = ""
     #: Gradients are computed of the result.
     backward: bool = False
+    #: The same call was made before, with classes that have changed since.
+    again: bool = False
 
 
 def _forms() -> dict[str, tuple[Form, Samples | None]]:
@@ -268,6 +331,13 @@ def _forms() -> dict[str, tuple[Form, Samples | None]]:
 #: What is called: every form of the registry, with the samples of its arguments.
 FORMS = _forms()
 _NAMES = sorted(FORMS)
+#: Those that the core has handlers for, most of them.
+_FAST = [n for n in _NAMES if getattr(FORMS[n][0].operation, "hot", None) or FORMS[n][0].operation.view]
+
+
+def dtype_of(name: str) -> Any:
+    """Return the dtype of this name of NumPy's, or of ml_dtypes."""
+    return np.dtype(getattr(ml_dtypes, name, name))
 
 
 def python_of(function: Any) -> Any:
@@ -288,12 +358,11 @@ def _samples(name: str, dtype: str) -> list[Any]:
 def draw(seed: int, names: Sequence[str] = ()) -> Call:
     """Return the call of a seed."""
     rng = random.Random(seed)
-    # Elementwise functions and operators have the most that can go wrong.
-    name = rng.choice(names or _NAMES)
+    name = rng.choice(names or (_FAST if rng.random() < 0.5 else _NAMES))
     call = Call(seed, name)
     _, samples = FORMS[name]
     if samples is None:
-        call.args = (_take(call, wrap(np.array([[1.5, 2.0], [0.0, 4.0]]).astype(rng.choice(_DTYPES)))),)
+        call.args = (_take(call, wrap(np.array([[1.5, 2.0], [0.0, 4.0]]).astype(dtype_of(rng.choice(_DTYPES))))),)
     else:
         found = _samples(name, rng.choice(samples.dtypes)) if samples.dtypes else []
         if found:
@@ -311,6 +380,7 @@ def draw(seed: int, names: Sequence[str] = ()) -> Call:
             if spec.values is not None and spec.values.dtype.kind in "fc" and rng.random() < 0.7:
                 spec.history = rng.choice(("leaf", "leaf", "node"))
         call.backward = rng.random() < 0.7
+    call.again = rng.random() < 0.1
     return call
 
 
@@ -334,9 +404,11 @@ def _change(call: Call, rng: random.Random) -> None:
                        "out", "history", "keyword", "less"))  # fmt: skip
     spec = rng.choice(specs) if specs else None
     if kind == "dtype" and spec:
-        spec.values = spec.values.astype(rng.choice(_DTYPES))
+        spec.values = spec.values.astype(dtype_of(rng.choice(_DTYPES)))
     elif kind == "layout" and spec:
         spec.layout = rng.choice(LAYOUTS)
+        if spec.layout.startswith("overlap") and call.specs[0].values is not None and rng.random() < 0.7:
+            spec.values = call.specs[0].values
     elif kind == "class" and spec:
         spec.cls = rng.choice((*CLASSES, "array"))
     elif kind == "shape" and spec:
@@ -449,13 +521,13 @@ def _unpacked(value: Any) -> Any:
     return value
 
 
-def _given(value: Any, built: list[Any]) -> Any:
+def given(value: Any, built: list[Any]) -> Any:
     if isinstance(value, Name):
         return built[value.number]
     if type(value) in (tuple, list):
-        return type(value)(_given(item, built) for item in value)
+        return type(value)(given(item, built) for item in value)
     if type(value) is dict:
-        return {key: _given(item, built) for key, item in value.items()}
+        return {key: given(item, built) for key, item in value.items()}
     return value
 
 
@@ -468,10 +540,15 @@ def outcome(call: Call, choose: Callable[[Any], Any] = lambda function: function
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            built = [spec.build() for spec in call.specs]
+            built = build(call.specs, changed=not call.again)
+            if call.again:
+                with contextlib.suppress(Exception):
+                    choose(form.function)(*given(call.args, built), **given(call.kwargs, built))
+                change(built)
+                tl.manual_seed(call.seed)
         except (ValueError, TypeError, RuntimeError) as error:
             return {"not built": _error(error)}
-        args, kwargs = _given(call.args, built), _given(call.kwargs, built)
+        args, kwargs = given(call.args, built), given(call.kwargs, built)
         counts = [_count(value) for value in built]
         LOG.clear()
         caught.clear()
@@ -652,7 +729,8 @@ def shrink(call: Call, differs: Callable[[Call], bool]) -> Call:
 
 def _smaller(call: Call) -> Iterator[Call]:
     def copy(**changes: Any) -> Call:
-        fields = {"args": call.args, "kwargs": dict(call.kwargs), "context": call.context, "backward": call.backward}
+        fields = {name: getattr(call, name) for name in ("args", "context", "backward", "again")}
+        fields["kwargs"] = dict(call.kwargs)
         specs = [Spec(s.values, s.layout, s.cls, s.history) for s in call.specs]
         return Call(call.seed, call.name, specs=specs, **{**fields, **changes})
 
@@ -660,6 +738,8 @@ def _smaller(call: Call) -> Iterator[Call]:
         yield copy(context="")
     if call.backward:
         yield copy(backward=False)
+    if call.again:
+        yield copy(again=False)
     for name in call.kwargs:
         yield copy(kwargs={k: v for k, v in call.kwargs.items() if k != name})
     for number, spec in enumerate(call.specs):
@@ -682,20 +762,26 @@ def _smaller(call: Call) -> Iterator[Call]:
 
 def program(call: Call) -> str:
     """Return a program that makes a call both ways and prints what differs."""
-    used = sorted({int(n) for n in re.findall(r"\bv(\d+)\b", repr((call.args, call.kwargs)))})
+    used = [f"v{i}" for i in range(len(call.specs))]
     lines = [
         f"# seed {call.seed}: {call.name}",
         "import numpy as np, tensorlike as tl",
         "from numpy import *  # noqa: F403 - for numbers as they print themselves",
-        "from tests.native.random_calls import FORMS, Spec, entered, python_of",
+        "from tests.native.random_calls import FORMS, Spec, build, change, dtype_of, entered, python_of",
         f"function = FORMS[{call.name!r}][0].function",
         "for choice in (function, python_of(function)):",
     ]
-    lines += [f"    v{i} = {call.specs[i].source()}" for i in used]
+    if used:
+        lines += [f"    {', '.join(used)}, = built = build(["]
+        lines += [f"        {spec.source()}," for spec in call.specs]
+        lines += [f"    ], changed={not call.again})"]
     arguments = [*(repr(a) for a in call.args), *(f"{k}={v!r}" for k, v in call.kwargs.items())]
-    lines += [f"    with entered({call.context!r}):", f"        result = choice({', '.join(arguments)})"]
+    made = f"choice({', '.join(arguments)})"
+    if call.again:
+        lines += ["    try:", f"        {made}", "    except Exception:", "        pass", "    change(built)"]
+    lines += [f"    with entered({call.context!r}):", f"        result = {made}"]
     if call.backward:
-        lines += [f"    print(tl.autograd.grad(result, [{', '.join(f'v{i}' for i in used)}], tl.ones_like(result)))"]
+        lines += [f"    print(tl.autograd.grad(result, [{', '.join(used)}], tl.ones_like(result)))"]
     return "\n".join([*lines, "    print(repr(result))"])
 
 
@@ -705,10 +791,14 @@ def program(call: Call) -> str:
 def outcomes(seeds: range, names: Sequence[str], choose: Callable[[Any], Any]) -> Iterator[dict[str, Any]]:
     """Yield the outcomes of the calls of these seeds."""
     for seed in seeds:
-        # A call that does not return ends the run, with the traceback that says where it is.
+        # A call that does not return ends the process, with the traceback that says where it is. Nothing is yielded
+        # meanwhile: who stops asking would leave a process that ends two minutes later, wherever it is then.
         faulthandler.dump_traceback_later(120, exit=True)
-        yield outcome(draw(seed, names), choose)
-        faulthandler.cancel_dump_traceback_later()
+        try:
+            found = outcome(draw(seed, names), choose)
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+        yield found
 
 
 def _in_pure_mode(seeds: range, names: Sequence[str]) -> Iterator[dict[str, Any]]:

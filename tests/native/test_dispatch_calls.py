@@ -13,8 +13,8 @@ import pytest
 import tensorlike as tl
 from tensorlike._native import core
 from tensorlike.dispatch import core as dispatching
-from tensorlike.dispatch.deferred import python_function
 from tensorlike.dispatch.modes import TorchFunctionMode
+from tests.helpers.native import python_function
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is off")
 
@@ -138,13 +138,13 @@ def shown(value):
     return repr(value) if isinstance(value, np.ndarray) else value
 
 
-def outcome(function, args):
+def outcome(function, args, keywords):
     """Return what a call gives and whom it asks; what it writes is undone."""
     tensors = [a for a in args if isinstance(a, tl.Tensor)]
     before = [t._tl_data.copy() for t in tensors]
     LOG.clear()
     try:
-        result = function(*args)
+        result = function(*args, **keywords)
     except Exception as error:
         result = error
     asked = list(LOG)
@@ -154,10 +154,10 @@ def outcome(function, args):
     return answer, asked
 
 
-def assert_same(function, *args):
-    wanted, found = outcome(python_function(function), args), outcome(function, args)
-    assert found == wanted, (function, args)
-    assert outcome(function, args) == wanted  # The plan is known now.
+def assert_same(function, *args, **keywords):
+    wanted, found = outcome(python_function(function), args, keywords), outcome(function, args, keywords)
+    assert found == wanted, (function, args, keywords)
+    assert outcome(function, args, keywords) == wanted  # The plan is known now.
 
 
 CONTEXTS = {
@@ -202,6 +202,41 @@ def test_order_of_many(name, function):
                 assert_same(function, first)
             assert_same(function, (other, one, one), 0)
             assert_same(function, one, other, one)
+
+
+NAMED = [
+    (tl.nn.functional.softmax, {"dim": 0}), (tl.sum, {"dim": 0, "keepdim": True}), (tl.Tensor.sum, {"axis": 0}),
+    (tl.sum, {"nothing": 1}), (tl.add, {"other": 1.0}), (tl.add, {"input": OPERANDS["duck"]}), (tl.clamp, {"min": 0.5}),
+    (tl.clamp, {"max": OPERANDS["duck"]}), (tl.clamp, {}), (tl.mean, {"out": OPERANDS["duck"]}), (tl.exp, {"x": 1}),
+    (tl.Tensor.to, {"dtype": tl.float64}), (tl.cat, {"dim": 0}), (tl.Tensor.__add__, {"other": 2}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONTEXTS)
+@pytest.mark.parametrize(("function", "keywords"), NAMED)
+def test_keywords(name, function, keywords):
+    with CONTEXTS[name]():
+        for one, other in itertools.product(OPERANDS.values(), repeat=2):
+            assert_same(function, one, **keywords)
+            assert_same(function, one, other, **keywords)
+            assert_same(function, [one, other], **keywords)
+        assert_same(function, **keywords)
+
+
+def test_which_keywords_the_core_hands_on():
+    handled = []
+
+    class Asking:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            handled.append((core.is_handling(), kwargs))
+
+    given = [{"dim": 0}, {"axis": 0}, {"nothing": 1}, {"input": Asking()}]
+    for keywords in given * 2:
+        tl.sum(Asking(), **keywords)
+    renamed = {"dim": 0}
+    wanted = [(True, given[0]), (False, renamed), (True, given[2]), (False, given[3])]
+    assert handled[4:] == wanted
 
 
 def test_a_list_changed_by_a_handler():

@@ -10,8 +10,8 @@ import pytest
 
 import tensorlike as tl
 from tensorlike._native import core
-from tensorlike.dispatch.deferred import python_function
 from tensorlike.tensor.declaration import DECLARATIONS
+from tests.helpers.native import python_function
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is off")
 
@@ -242,10 +242,22 @@ NATIVE = {
     "subclass and tensor": lambda: X + S,
     "subclass and number": lambda: S + 1,
     "unary of a subclass": lambda: tl.exp(S),
+    "view": lambda: X[0] * 2 + T[0][0],
+    "view of another class": lambda: V + V,
     "no_grad": lambda: W * W,
 }
 ZERO, T, LARGE = tl.ones(()), tl.ones(3, 2).T + 1, tl.ones(5000)
 W = tl.ones(2, requires_grad=True)
+V = X.as_subclass(Sub)
+
+
+def test_a_view_is_recorded_once_its_base_has_a_history():
+    base = tl.ones(2)
+    view = base[:1]
+    assert not (view * 2).requires_grad
+    base.mul_(tl.ones(2, requires_grad=True))
+    assert (view * 2).requires_grad
+    assert (2 - view).grad_fn is not None
 
 
 @pytest.mark.parametrize("name", NATIVE)

@@ -94,7 +94,7 @@ def test_error_in_a_formula(loop):
     with pytest.raises(ValueError, match="of the user") as error:
         y.sum().backward()
     names = [entry.name for entry in error.traceback]
-    assert names[-3:] == ["_tl_apply", "as_caller", "backward"]
+    assert names[-1] == "backward"
     assert "_run" in names
     assert x.grad is None
     assert tl.is_grad_enabled()

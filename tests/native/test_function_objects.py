@@ -16,8 +16,8 @@ import pytest
 
 import tensorlike as tl
 from tensorlike._native import core, function_types
-from tensorlike.dispatch.deferred import python_function
 from tensorlike.dispatch.operation import form_of
+from tests.helpers.native import python_function
 from tests.helpers.rows import rows
 
 FUNCTIONS = [row.function for row in rows() if callable(row.function)]

@@ -297,10 +297,13 @@ def test_totals_and_order(report: AuditReport) -> None:
     assert faults == sorted(faults, reverse=True)
     worst = [row.severity for row in report.worst()]
     assert worst == sorted(worst, reverse=True)
-    shown = report.examples(8)
-    assert len(shown) == 8
-    assert {Outcome.RECURSED, Outcome.RAISED, Outcome.TYPE_LOST} <= {row.outcome for row in shown}
-    assert Outcome.NOT_IMPLEMENTED not in {row.outcome for row in shown}
+    causes = report.causes()
+    assert sorted(id(row) for cause in causes for row in cause.rows) == sorted(map(id, report.worst()))
+    assert len({cause.text for cause in causes}) == len(causes)
+    assert "" not in {cause.text for cause in causes}
+    lost = [cause for cause in causes if cause.text.startswith("type lost")]
+    assert [cause.text for cause in lost] == ["type lost"]
+    assert {row.outcome for row in lost[0].rows} == {Outcome.TYPE_LOST}
 
 
 def test_nothing_is_left_behind() -> None:
@@ -332,6 +335,7 @@ def test_json_round_trip(report: AuditReport) -> None:
     assert data["totals"]["calls"] == report.totals.called
     assert data["totals"]["coverage"] == round(report.coverage, 2)
     keys = {"function", "namespace", "form", "operand", "outcome", "passed", "call", "answer", "error_type", "error"}
+    keys |= {"by_default", "cause"}
     keys |= {"answered_by", "type_lost", "signature", "value", "difference", "reason", "warnings", "printed"}
     assert all(set(row) == keys for row in data["rows"])
     assert {row["outcome"] for row in data["rows"]} <= {outcome.value for outcome in Outcome}
@@ -450,7 +454,8 @@ def test_logging_subclass() -> None:
     found = audit(LoggingTensor, only="tensorlike.Tensor.*")
     faulty = [(row.function, row.operand, row.faults) for row in found.worst()]
     assert faulty == []
-    assert {row.outcome for row in found.rows if row.called} == {Outcome.INHERITED}
+    assert {row.outcome for row in found.rows if row.called} == {Outcome.OWN}
+    assert {row.by_default for row in found.rows if row.called} == {True}
 
 
 def test_inherited_and_own_handlers() -> None:

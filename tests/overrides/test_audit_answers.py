@@ -65,8 +65,9 @@ def test_who_is_handed_the_result_did_not_answer(kind: type) -> None:
     report = audit(kind, only=[f"tensorlike.Tensor.{name}" for name in SAME])
     assert faults(report) == []
     assert {row.answered_by for row in report.rows} == {""}
-    expected = {Labelled: Outcome.FALLBACK, LabelledTensor: Outcome.OWN, LabelledAfterSuper: Outcome.INHERITED}[kind]
+    expected = {Labelled: Outcome.FALLBACK, LabelledTensor: Outcome.OWN, LabelledAfterSuper: Outcome.OWN}[kind]
     assert {row.outcome for row in report.rows if row.called} == {expected}
+    assert {row.by_default for row in report.rows if row.called} == {kind is LabelledAfterSuper}
 
 
 def test_a_helper_after_a_computation_of_its_own_did_not_answer() -> None:

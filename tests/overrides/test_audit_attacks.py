@@ -341,7 +341,7 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
-        self.tags, self.attributes, self.scripts, self.texts = [], [], [], []
+        self.tags, self.attributes, self.scripts, self.texts, self.data = [], [], [], [], []
         self.feed(text)
         self.close()
 
@@ -351,7 +351,8 @@ class Page(html.parser.HTMLParser):
 
     def handle_data(self, data):
         inside = self.tags and self.tags[-1] == "script" and self.get_starttag_text().startswith("<script")
-        (self.scripts if inside else self.texts).append(data)
+        is_data = inside and "application/json" in self.get_starttag_text()
+        (self.data if is_data else self.scripts if inside else self.texts).append(data)
 
 
 def report_of(text):
@@ -384,6 +385,10 @@ def test_reports_hold_no_code_of_the_audited_type():
     assert "<img src=x onerror=alert(2)>" in text
     assert "{{ 7*7 }}" in text
     assert not any(name.startswith("on") for name in attacked.attributes)
+    # Rows are data in a script element: no character in them begins or ends a tag, or a line of JavaScript.
+    data = "".join(attacked.data).strip()
+    assert not set(data) & set("<>&\u2028\u2029")
+    assert "<img src=x onerror=alert(2)>" in str(json.loads(data))
 
 
 def test_json_of_an_attack_is_read_back():

@@ -207,15 +207,19 @@ class Page(html.parser.HTMLParser):
         self.open: list[str] = []
         self.seen: list[str] = []
         self.fetched: list[str] = []
-        self.rows = 0
+        self.data = ""
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         given = dict(attributes)
         self.seen.append(tag)
         self.fetched += [value or "" for name, value in attributes if name in ("src", "href", "action", "data")]
-        self.rows += tag == "tbody" and "data-outcome" in given
+        self.holds_data = given.get("type") == "application/json"
         if tag not in self.VOID:
             self.open.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script" and self.holds_data:
+            self.data += data
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open, f"</{tag}> closes nothing"
@@ -234,21 +238,23 @@ def test_html(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page.feed(text)
     page.close()
     assert page.open == []
-    assert page.rows == len(report.rows) > 500
+    rows = json.loads(page.data)
+    assert {(name, operand) for name, operand, *_ in rows} == {row.key for row in report.rows}
+    assert len(rows) == len(report.rows) > 500
     # Self-contained: nothing is fetched, and what a type's repr says is text.
-    assert page.fetched == []
+    assert page.fetched == ["#calls"]
     assert "@import" not in text
     assert "url(" not in text
     assert "http" not in text.replace("http-equiv", "")
     assert "<script>alert(" not in text
     assert "&lt;script&gt;alert(" in text
-    assert page.seen.count("script") == 1
+    assert page.seen.count("script") == 2
     assert "prefers-color-scheme: dark" in text
     assert 'type="search"' in text
     for namespace in report.by_namespace():
-        assert f'<span class="name">{namespace}</span>' in text
-    # Every row opens to its call.
-    assert text.count("<dt>Call</dt>") == sum(row.called for row in report.rows)
+        assert f'<th scope="row" class="name">{namespace}</th>' in text
+    # Every row has its call.
+    assert {call for *_, call, _ in rows} == {row.call for row in report.rows}
     capsys.readouterr()
     assert run("some_ducks:Boxed", *BOXED, "--only", "mul", "--html", "no/folder.html") == 2
     assert "tensorlike audit: cannot write no/folder.html: No such file" in capsys.readouterr().err
@@ -261,7 +267,7 @@ def test_html_shows_errors_and_signatures() -> None:
     functions = ("tensorlike.add", "tensorlike.mul")
     report = tl.overrides.audit(ScalarTensor, make=lambda: ScalarTensor(2, 2.0), only=functions)
     text = to_html(report)
-    assert "TypeError: no implementation found for &#39;tensorlike.mul&#39;" in text
+    assert "TypeError: no implementation found for 'tensorlike.mul'" in text
     assert "add() got an unexpected keyword argument &#39;alpha&#39;" in text
     assert "add (scalar_tensor.py:" in text
 

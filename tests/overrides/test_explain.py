@@ -136,3 +136,9 @@ def test_unrelated_subclasses_of_tensor():
 def test_what_cannot_be_overridden():
     with pytest.raises(TypeError, match=r"explain\(\): 'print' is no function that can be overridden"):
         explain(print, 1)
+
+
+def test_without_arguments_it_asks_for_them():
+    assert "No operands were given" in str(tl.overrides.explain(tl.add))
+    assert "No operands were given" not in str(tl.overrides.explain(tl.add, tl.ones(1), 1))
+    assert "No operands were given" not in str(tl.overrides.explain(tl.zeros))

@@ -354,3 +354,9 @@ def test_threads_register_and_call_at_once():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+@pytest.mark.parametrize("pair", [(int, float), (list, int), (str, str)])
+def test_a_rule_that_is_never_asked_is_refused(pair):
+    with pytest.raises(TypeError, match=r"is never asked, since neither class has __torch_function__"):
+        tl.overrides.register(tl.add, pair)

@@ -130,50 +130,6 @@ loss below 1e-6: True
 found the weight: True
 found the bias: True
 """,
-    "unit_tensor": """\
-speed: tensor([1.5000, 2.0000]) m s^-1
-area: tensor([[ 9., 24.],
-        [24., 64.]]) m^2
-mean of the squares, root: tensor(1.7678) m s^-1
-logarithm of a ratio: tensor([0.0000, 0.9808]) no unit
-fastest: tensor(2.) m s^-1 tensor(1)
-metres and seconds: UnitError: the units differ: m and s
-metres and a number: UnitError: the units differ: m and no unit
-exp of metres: UnitError: the function needs a number without unit, not one in m
-seconds to metres, in place: UnitError: mul_() would turn s into m in place
-no rule: TypeError: no implementation found for 'tensorlike.lgamma' on types that implement __torch_function__: \
-[UnitTensor]
-gradient: tensor([-0.7500, -0.5000])
-""",
-    "masked_tensor": """\
-MaskedTensor([1.0, --, 3.0, 4.0, --, 2.0], shape=(2, 3))
-sum: MaskedTensor([10.0], shape=())
-mean of each day: MaskedTensor([2.0, 3.0], shape=(2,))
-mean of each station: MaskedTensor([2.5, --, 2.5], shape=(3,))
-wettest: MaskedTensor([4.0], shape=())
-more than a tenth of an inch: MaskedTensor([False, --, True, True, --, False], shape=(2, 3))
-with an ordinary tensor: MaskedTensor([11.0, --, 33.0, 14.0, --, 32.0], shape=(2, 3))
-gradient: tensor([1., 2., 0.])
-TypeError: no implementation found for 'tensorlike.cumsum' on types that implement __torch_function__: [MaskedTensor]
-""",
-    "diagonal_tensor": """\
-diagonal @ diagonal: DiagonalTensor([1.0, 4.0, 16.0])
-diagonal @ matrix:
-tensor([[ 0.,  1.,  2.],
-        [ 6.,  8., 10.],
-        [24., 28., 32.]])
-matrix @ diagonal:
-tensor([[ 0.,  2.,  8.],
-        [ 3.,  8., 20.],
-        [ 6., 14., 32.]])
-diagonal @ vector: tensor([1., 2., 4.])
-the same as with the whole matrix: True
-solved: tensor([1.0000, 0.5000, 0.2500])
-determinant: tensor(8.)
-large: tensor(12500.)
-gradient: tensor([2., 7.])
-TypeError: no implementation found for 'tensorlike.exp' on types that implement __torch_function__: [DiagonalTensor]
-""",
 }
 
 GRADCHECK_VERDICTS = """\

@@ -1,41 +1,15 @@
-"""The listings of the guide run in its order, in one namespace, and print what stands below them."""
+"""The suite that the guide shows passes in a file of its own; that its listings run is tested in tests/docs."""
 
-import contextlib
-import io
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+
+from tests.helpers.listings import LISTING
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "writing-a-tensor-like-type.md"
-LISTING = re.compile(
-    r"^```python\n(?P<code>.*?)^```\n(?:\n^```text\n(?P<printed>.*?)^```\n)?", re.DOTALL | re.MULTILINE
-)
-
-
-def test_listings() -> None:
-    text = GUIDE.read_text(encoding="utf-8")
-    listings = list(LISTING.finditer(text))
-    # Nothing that looks like a listing or its output is left out.
-    assert len(listings) == text.count("```python") >= 10
-    assert sum(listing["printed"] is not None for listing in listings) == text.count("```text")
-    namespace: dict[str, Any] = {"__name__": "guide"}
-    for listing in listings:
-        # Lines count from the top of the guide, so that a traceback points into it.
-        code = "\n" * text[: listing.start("code")].count("\n") + listing["code"]
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(code, GUIDE, "exec"), namespace)
-        assert printed.getvalue() == (listing["printed"] or ""), listing["code"]
-
-
-def test_links_lead_somewhere() -> None:
-    links = re.findall(r"\]\(([^)#]+)\)", LISTING.sub("", GUIDE.read_text(encoding="utf-8")))
-    assert len(links) >= 3
-    assert [link for link in links if not (GUIDE.parent / link).is_file()] == []
 
 
 def test_suite_passes(tmp_path: Path) -> None:

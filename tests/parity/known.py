@@ -31,6 +31,8 @@ class Known(NamedTuple):
     category: str
     dtypes: str
     reason: str
+    #: Whether every processor shows it: what PyTorch computes with vectors depends on which it has.
+    everywhere: bool = True
 
     def covers(self, name: str, category: str, dtype: str) -> bool:
         """Return whether a check is one of these."""
@@ -85,6 +87,7 @@ DIFFERENT = (
         "values",
         "uint8",
         "PyTorch's linspace wraps -1 around to 255 and counts down from there; ours does so at its first place only",
+        everywhere=False,
     ),
     Known(
         "masked.logaddexp",

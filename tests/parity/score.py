@@ -12,9 +12,6 @@ from tests.helpers.oracle import outcome
 from tests.helpers.rows import families, mutates
 from tests.parity.known import OURS_ALONE
 
-#: What is compared, in the order of the report's columns.
-CATEGORIES = ("values", "apart", "dtypes", "gradients", "second gradients", "errors")
-
 
 class Check(NamedTuple):
     """One thing compared: an operation, a category, a dtype ("" where it says nothing); `text` is empty if equal."""

@@ -11,8 +11,6 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from tests.random_programs.known import documented
-
 #: Programs that a process runs before it reports.
 PART = 500
 
@@ -26,14 +24,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="seed of the first program; the others follow it (0)")
     parser.add_argument("--show", type=int, default=20, help="differences to print, each of another kind (20)")
     parser.add_argument("--processes", type=int, default=1, help="processes that share the programs (1)")
-    parser.add_argument("--document", action="store_true", help="only write the reasons into docs/parity.md")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts to this file")
     options = parser.parse_args()
-    if options.document:
-        page = Path(__file__).parents[2] / "docs" / "parity.md"
-        page.write_text(documented(page.read_text(encoding="utf-8")), encoding="utf-8")
-        return 0
-
     import torch
 
     from tests.random_programs.running import Report, program_text, run_programs, shrink

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Collection
 from typing import NamedTuple
 
 from .statements import ACTIVATIONS, BINARY, OPERATORS, TEMPLATES, UNARY
 
-__all__ = ["KNOWN", "WRITE_BEFORE_THEY_FAIL", "Known", "documented", "reason_of"]
-
-#: Where `docs/parity.md` lists the reasons.
-_BEGIN, _END = "<!-- differences that random programs meet -->\n", "<!-- end of the differences -->"
+__all__ = ["KNOWN", "WRITE_BEFORE_THEY_FAIL", "Known", "reason_of"]
 
 #: Functions of PyTorch that have written some elements, or counted a version, when they find that they must fail. Those
 #: of tensorlike change nothing then. A program ends there.
@@ -342,11 +338,6 @@ KNOWN: tuple[Known, ...] = (
         ("v1 = lib.ones(1, 2)", "v2 = v1[1:, [5, 7]]"), "empty",
     ),
     Known(
-        r"pow|\*\*", "^works.*negative integer powers",
-        "integers to a negative power are refused where there are integers",
-        ("v1 = lib.tensor([], dtype=lib.int64)", "v2 = v1 ** -1"), "empty",
-    ),
-    Known(
         r"(hardtanh|relu6)(.|\n)*backward", "^gradient",
         "the gradient of hardtanh() at nan passes; PyTorch's vectorised kernel gives 0, its other one passes it",
         (
@@ -460,12 +451,3 @@ def reason_of(program: str, difference: str, facts: Collection[str]) -> str | No
         if known.explains(program, difference, facts):
             return known.reason
     return None
-
-
-def documented(page: str) -> str:
-    """Return the text of `docs/parity.md` with the list of reasons as it should be."""
-    before, _, rest = page.partition(_BEGIN)
-    after = rest.partition(_END)[2]
-    reasons = dict.fromkeys(known.reason for known in KNOWN)
-    lines = [textwrap.fill(f"- {reason}", 120, subsequent_indent="  ", break_on_hyphens=False) for reason in reasons]
-    return "".join([before, _BEGIN, "\n", "\n".join(lines), "\n\n", _END, after])

@@ -262,7 +262,7 @@ def cold(module: str, name: str, count: int, seed: int = 0) -> Result:
         return run
 
     result = Result(name, "cold")
-    # Most of a first use are imports and generated code, the same places over and over: each place once.
+    # Most of a first use are imports, the same places over and over: each place once.
     points = expected["points"]
     if count < len(points):
         points = sorted(random.Random(seed).sample(points, count))

@@ -58,7 +58,7 @@ class Probe:
         ]
         core = sys.modules.get(f"{tl.__name__}.dispatch.core")
         if hasattr(core, "PLAIN"):
-            self.checks.append(("the fast paths are off", lambda: bool(core.PLAIN)))
+            self.checks.append(("no type is plain", lambda: bool(core.PLAIN)))
         self.checks.append(("a context variable of the library is changed", self._variables))
         threads = sys.modules.get(f"{tl.__name__}.tensor.threads")
         if hasattr(threads, "_claims"):

@@ -1,5 +1,6 @@
 """The pytest plugin as a user runs it: `--override-coverage`, the marker and the fixtures."""
 
+import itertools
 import json
 import os
 import re
@@ -12,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+import _tensorlike_pytest
 import tensorlike as tl
-from tensorlike.testing.override_coverage import Recorder, TypeCoverage
+from tensorlike.testing.coverage_report import TypeCoverage
+from tensorlike.testing.override_coverage import Recorder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -154,9 +157,10 @@ EXPECTED = {
 
 
 def test_counts_report_and_summary(folder):
+    pytest.importorskip("jinja2")
     done = run(
-        folder, "--override-coverage=units:Units,Marked", "--override-coverage-json=a.json",
-        "--override-coverage-html=a.html", "test_units.py",
+        folder, "-v", "--override-coverage=units:Units,Marked", "--override-coverage-json=a.json",
+        "--override-coverage-html=a.html", "--override-coverage-context=test", "test_units.py",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert rows(folder / "a.json") == EXPECTED
@@ -164,15 +168,68 @@ def test_counts_report_and_summary(folder):
     assert found["exercised"] == 5
     assert len(found["never"]) == found["operands"] - 5
     assert ["tensorlike.exp", "input"] in found["never"], "the marker is not heeded"
-    assert "override coverage" in done.stdout
-    assert re.search(r"units:Units: 0\.\d % \(5 of \d+ operands\)", done.stdout)
+    contexts = {row["function"]: row["contexts"] for row in found["calls"]}
+    assert contexts["tensorlike.add"] == {f"test_units.py::test_units[{n}]|run": 1 for n in range(6)}
+    table = [line.split() for line in summary(done.stdout)]
+    assert table[0] == ["Name", "Functions", "Missed", "Operands", "Missed", "Cover"]
+    functions, operands = int(table[2][1]), int(table[2][3])
+    assert operands == found["operands"] > functions == found["functions"]
+    assert table[2] == ["units:Units", str(functions), str(functions - 4), str(operands), str(operands - 5), "0.2%"]
+    assert table[3] == ["units:Marked", str(functions), str(functions - 1), str(operands), str(operands - 1), "0.1%"]
+    assert table[5][:3] == ["TOTAL", str(2 * functions), str(2 * functions - 5)]
     assert "calls: 6 NotImplemented, 18 answered, 6 raised" in done.stdout
-    assert re.search(r"never exercised: \w+\(\w+\), .* and \d+ more", done.stdout)
-    page = (folder / "a.html").read_text()
+    page = (folder / "a.html").read_text(encoding="utf-8")
     Opened(page)
     assert "units:Units" in page
-    assert '<tr class="hit"><td>tensorlike.add</td><td>input</td><td>6</td>' in page
-    assert "http" not in page.replace("http-equiv", "")
+    assert '<td class="name">tensorlike.add</td><td class="name">input</td><td class="number">6</td>' in page
+    assert '<td class="code">            raise ValueError(&#34;no division&#34;)</td>' in page
+    assert '<li class="name">test_units.py::test_units[0]</li>' in page
+    assert not re.search(r"https?:|src=|<link", page), "the page needs something from elsewhere"
+
+
+def summary(text):
+    """The lines of the summary: a table, and what follows it."""
+    return re.split(r"^=+ override coverage =+$", text, flags=re.M)[1].strip("\n").splitlines()
+
+
+def test_the_page_is_accessible(folder):
+    """Landmarks, one heading of the first level and none skipped, names for regions, contrast in both schemes."""
+    pytest.importorskip("jinja2")
+    done = run(folder, "--override-coverage=units:Units", "--override-coverage-html=new/report", "test_units.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {file.name for file in (folder / "new" / "report").iterdir()} == {"index.html", "units.Units.html"}
+    page = (folder / "new" / "report" / "units.Units.html").read_text(encoding="utf-8")
+    Opened(page)
+    levels = [int(level) for level in re.findall(r"<h(\d)", page)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+    assert page.count("<main ") == page.count("<header>") == page.count('class="skip" href="#main"') == 1
+    identifiers = re.findall(r' id="([^"]+)"', page)
+    assert len(identifiers) == len(set(identifiers))
+    assert set(re.findall(r'(?:aria-labelledby|href)="#?([^".]+)"', page)) <= set(identifiers)
+    # What scrolls can be reached with the keyboard.
+    assert page.count('class="wide" role="region" aria-labelledby=') == page.count('tabindex="0"') == 3
+    light, dark = (dict(re.findall(r"--([\w-]+): (#\w{6})", part)) for part in page.split("@media (prefers", 2))
+    dark = {**light, **dict(re.findall(r"--([\w-]+): (#\w{6})", page.split("prefers-color-scheme: dark")[1]))}
+    assert light != dark
+    pairs = [(ink, "paper") for ink in ("ink", "soft", "accent", "hit", "missed", "partial")]
+    pairs += [(ink, f"{state}-paper") for state in ("missed", "partial") for ink in ("ink", "soft", "accent", state)]
+    for scheme in (light, dark):
+        assert {pair: contrast(scheme[pair[0]], scheme[pair[1]]) for pair in pairs if
+                contrast(scheme[pair[0]], scheme[pair[1]]) < 4.5} == {}  # fmt: skip
+
+
+def contrast(one, other):
+    """The contrast ratio of WCAG 2."""
+
+    def luminance(color):
+        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
 
 
 class Opened(HTMLParser):
@@ -185,7 +242,7 @@ class Opened(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag, attrs):
-        if tag not in ("meta", "input"):
+        if tag not in ("meta", "input", "link"):
             self.open.append(tag)
 
     def handle_endtag(self, tag):
@@ -194,25 +251,40 @@ class Opened(HTMLParser):
 
 def test_workers_of_xdist_are_merged(folder):
     pytest.importorskip("xdist", reason="pytest-xdist is not installed")
+    pytest.importorskip("jinja2")
     done = run(
         folder, "-p", "xdist", "-n2", "--override-coverage=units:Units,units:Marked", "--override-coverage-json=a.json",
-        "test_units.py",
+        "--override-coverage-html=a.html", "--override-coverage-context=test", "test_units.py",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert rows(folder / "a.json") == EXPECTED
+    calls = json.loads((folder / "a.json").read_text())["types"]["units:Units"]["calls"]
+    tests = {f"test_units.py::test_units[{n}]|run" for n in range(6)}
+    assert {context for row in calls for context in row["contexts"]} == tests
     assert done.stdout.count("= override coverage =") == 1
+    page = (folder / "a.html").read_text(encoding="utf-8")
+    [taken] = re.findall(r"raise ValueError\(&#34;no division&#34;\)</td>(.*?)</tr>", page, re.S)
+    assert "<summary>1 function, 6 tests</summary>" in taken
+    assert '<span class="name">tensorlike.div</span> <span class="soft">× 6</span>' in taken
 
 
-def test_fail_under_and_only(folder):
-    done = run(folder, "--override-coverage=units:Units", "--override-coverage-fail-under=50", "test_units.py")
+def test_fail_under_missing_and_only(folder):
+    limits = "--override-coverage-fail-under=50,Marked=0.02"
+    done = run(folder, "--override-coverage=units:Units,Marked", limits, "test_units.py")
     assert done.returncode == 1, done.stdout
-    words = r"ERROR: units:Units: 0\.\d\d % is less than the 50 % of --override-coverage-fail-under"
-    assert re.search(words, done.stdout)
-    only = ("--override-coverage-only=add", "--override-coverage-only=tensorlike.cat")
-    done = run(folder, "--override-coverage=units:Units", "--override-coverage-fail-under=60", *only, "test_units.py")
+    failures = re.findall("^ERROR: (.*)$", done.stdout, re.M)
+    assert [re.sub(r"\d\d ", "NN ", failure) for failure in failures] == [
+        "Coverage failure: units:Units: total of 0.NN is less than fail-under=50"
+    ]
+    only = ("--override-coverage-only=add", "--override-coverage-only=tensorlike.cat", "--override-coverage-only=ex*")
+    shown = ("--override-coverage-show-missing", "--override-coverage-fail-under=units:Units=23.07")
+    done = run(folder, "--override-coverage=units:Units", *shown, *only, "test_units.py")
     assert done.returncode == 0, done.stdout
-    assert "units:Units: 60.0 % (3 of 5 operands)" in done.stdout
-    assert "never exercised: add(out), cat(out)" in done.stdout
+    head, _, line, _, total, *_ = summary(done.stdout)
+    assert head.endswith("Cover   Missing")
+    assert line.split()[:6] == ["units:Units", "6", "4", "13", "10", "23.1%"]
+    assert line.endswith("%   add(out), cat(out), exp, exp2, expand_copy, expm1")
+    assert total.split() == ["TOTAL", "6", "4", "13", "10", "23.1%"]
 
 
 BAD_INPUT = [
@@ -232,7 +304,16 @@ BAD_INPUT = [
     (["--override-coverage=units:Units", "--override-coverage-fail-under=most"], "from 0 to 100, not 'most'"),
     (["--override-coverage=units:Units", "--override-coverage-fail-under=nan"], "from 0 to 100, not 'nan'"),
     (["--override-coverage=units:Units", "--override-coverage-html=no/a.html"], "there is no folder no"),
-    (["--override-coverage=units:Units", "--override-coverage-html=."], "--override-coverage-html takes a file"),
+    (["--override-coverage=units:Units", "--override-coverage-html="], "--override-coverage-html takes a file"),
+    (["--override-coverage=units:Units", "--override-coverage-html=units.py/a"], "cannot write to units.py/a"),
+    (
+        ["--override-coverage=units:Units", "--override-coverage-fail-under=Unit=3"],
+        "names no type 'Unit', only units:Un",
+    ),
+    (["--override-coverage=units:Units", "--override-coverage-fail-under=Units=x"], "from 0 to 100, not 'x'"),
+    (["--override-coverage=units:Units", "--override-coverage-context=tests"], "-context is test, not 'tests'"),
+    (["--override-coverage-context=test"], "--override-coverage-context needs --override-coverage="),
+    (["--override-coverage-show-missing"], "--override-coverage-show-missing needs --override-coverage="),
     (["--override-coverage=units:Units", "--override-coverage-json="], "--override-coverage-json takes a file"),
     (["--override-coverage=units:Units", "--override-coverage-api=jax"], "is tensorlike or torch, not 'jax'"),
     (["--override-coverage-api=torch"], "--override-coverage-api needs --override-coverage="),
@@ -287,6 +368,17 @@ def test_without_pytorch_it_is_one_line(folder):
     ]
 
 
+def test_without_jinja_it_is_one_line(folder):
+    (folder / "jinja2.py").write_text("raise ImportError('hidden')")
+    done = run(folder, "--override-coverage=units:Units", "--override-coverage-html=a.html", "test_units.py")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout + done.stderr
+    text = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    assert text == [
+        "ERROR: --override-coverage-html needs Jinja2, of the extra 'report': "
+        "python3 -m pip install 'tensorlike[report]'"
+    ]
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_file_that_may_not_be_written_is_one_line(folder):
     (folder / "a.html").touch(mode=0o400)
@@ -323,7 +415,7 @@ def test_off_it_imports_nothing_and_changes_nothing(folder):
         textwrap.dedent("""
         import sys
         def test_modules():
-            heavy = ("override_coverage", "suite", "comparison", "samples", "creation")
+            heavy = ("override_coverage", "coverage_report", "handler_lines", "suite", "comparison", "samples")
             assert [name for name in heavy if f"tensorlike.testing.{name}" in sys.modules] == []
             assert "tensorlike.overrides.audit.run" not in sys.modules
             from units import Units
@@ -337,7 +429,56 @@ def test_off_it_imports_nothing_and_changes_nothing(folder):
 
 def test_the_entry_point():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["entry-points"]["pytest11"] == {"tensorlike": "tensorlike.testing.pytest_plugin"}
+    # One name for both: pytest loads the plugin once, also where `-p` asks for it.
+    assert project["entry-points"]["pytest11"] == {"_tensorlike_pytest": "_tensorlike_pytest"}
+
+
+@pytest.mark.parametrize("asked", [(), ("-n1",), ("--help",), ("--markers",), ("--fixtures",)])
+def test_a_run_that_does_not_ask_imports_nothing(tmp_path, asked):
+    if asked == ("-n1",):
+        pytest.importorskip("xdist")
+    (tmp_path / "test_it.py").write_text(
+        textwrap.dedent("""
+            import sys
+
+            def test_nothing_of_ours_is_here(pytestconfig):
+                assert pytestconfig.pluginmanager.get_plugin("_tensorlike_pytest") is not None
+                assert pytestconfig.getoption("override_coverage") == []
+                assert not {"tensorlike", "numpy"} & set(sys.modules)
+        """)
+    )
+    (tmp_path / "conftest.py").write_text(
+        textwrap.dedent("""
+            import sys
+
+            def pytest_unconfigure():
+                print("imported:", sorted({"tensorlike", "numpy"} & set(sys.modules)))
+        """)
+    )
+    xdist = ("-p", "xdist") if asked == ("-n1",) else ()
+    done = run(tmp_path, "-p", "_tensorlike_pytest", *xdist, *asked, plugin=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "imported: []" in done.stdout
+    if asked in ((), ("-n1",)):
+        assert "1 passed" in done.stdout
+
+
+def test_the_names_of_the_plugin_are_where_they_were():
+    from tensorlike.testing import pytest_plugin
+
+    for name in ("pytest_addoption", "pytest_configure", "assert_overridden", "override_trace"):
+        assert getattr(pytest_plugin, name) is getattr(_tensorlike_pytest, name)
+        assert name not in dir(pytest_plugin), "pytest would load it twice"
+    with pytest.raises(AttributeError, match="no attribute 'pytest_adoption'"):
+        _ = pytest_plugin.pytest_adoption
+
+
+def test_the_plugin_is_loaded_once(folder):
+    for names in (("_tensorlike_pytest", "tensorlike.testing.pytest_plugin"), ("_tensorlike_pytest",) * 2):
+        loaded = [part for name in names for part in ("-p", name)]
+        done = run(folder, *loaded, "--override-coverage=units:Units", "test_units.py", plugin=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.count("= override coverage =") == 1
 
 
 class Duck:
@@ -368,11 +509,11 @@ class TestRecorder:
         assert [kind.__dict__.get("__torch_function__") for kind in (Duck, Inherits, Sub)] == before
         tl.add(Duck(), 1)
         assert recorders[0].counts() == [
-            ("tensorlike.add", "input", "answered", "str", 1),
-            ("tensorlike.add", "other", "answered", "str", 1),
+            ("tensorlike.add", "input", "answered", "str", "", 1),
+            ("tensorlike.add", "other", "answered", "str", "", 1),
         ]
-        assert recorders[1].counts() == [("tensorlike.add", "input", "answered", "str", 1)]
-        assert recorders[2].counts() == [("tensorlike.Tensor.add", "self", "answered", "Sub", 1)]
+        assert recorders[1].counts() == [("tensorlike.add", "input", "answered", "str", "", 1)]
+        assert recorders[2].counts() == [("tensorlike.Tensor.add", "self", "answered", "Sub", "", 1)]
 
     def test_functions_of_ones_own_are_counted_apart(self):
         @tl.overrides.wrap_torch_function(lambda x: (x,))
@@ -402,7 +543,7 @@ class TestRecorder:
                 assert tl.add(1, old) is old
         finally:
             recorder.uninstall()
-        assert recorder.counts() == [("tensorlike.add", "other", "answered", "Old", 1)]
+        assert recorder.counts() == [("tensorlike.add", "other", "answered", "Old", "", 1)]
 
     def test_what_is_inherited_answers_as_before(self):
         class Below(Sub):
@@ -442,7 +583,7 @@ class TestRecorder:
             for recorder in recorders:
                 recorder.uninstall()
         assert before[1:] == (1, "metres")
-        assert ("tensorlike.add", "input", "answered", "Below", 1) in recorders[0].counts()
+        assert ("tensorlike.add", "input", "answered", "Below", "", 1) in recorders[0].counts()
 
     def test_it_keeps_no_tensor_alive(self):
         import gc

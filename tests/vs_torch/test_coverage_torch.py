@@ -13,8 +13,9 @@ import torch
 from tensorlike.overrides import explain
 from tensorlike.overrides.audit.api import api_named
 from tensorlike.overrides.trace_torch import NEVER_ASKS, first_call
+from tensorlike.testing.coverage_report import CoverageReport, TypeCoverage
 from tensorlike.testing.covered_functions import functions_for
-from tensorlike.testing.override_coverage import CoverageReport, Recorder, TypeCoverage
+from tensorlike.testing.override_coverage import Recorder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -159,10 +160,10 @@ def test_a_duck_a_subclass_and_a_type_of_ours(folder, workers):
     done = run(
         folder, *workers, "--override-coverage=kinds:Held,Marked,Ours", "--override-coverage-api=torch",
         "--override-coverage-json=a.json", "--override-coverage-html=a.html", "--override-coverage-fail-under=5",
-        "test_kinds.py",
+        "-v", "test_kinds.py",
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
-    under = re.findall(r"^ERROR: kinds:(\w+): 0\.\d\d % is less than the 5 % of", done.stdout, re.MULTILINE)
+    under = re.findall(r"^ERROR: Coverage failure: kinds:(\w+): total of 0\.\d\d is less", done.stdout, re.MULTILINE)
     assert under == ["Held", "Marked", "Ours"]
     types = json.loads((folder / "a.json").read_text())["types"]
     assert {name: found["api"] for name, found in types.items()} == {
@@ -175,11 +176,18 @@ def test_a_duck_a_subclass_and_a_type_of_ours(folder, workers):
     assert rows(types["kinds:Ours"]) == OURS
     assert ["torch.exp", "input"] in types["kinds:Held"]["never"], "the marker is not heeded"
     assert types["kinds:Held"]["other_functions"] == {}
-    assert re.search(r"kinds:Held: 0\.\d % \(7 of \d{4} operands of PyTorch's functions\)", done.stdout)
+    assert types["kinds:Held"]["exercised"] == 7
+    functions, missed, operands = (types["kinds:Held"][name] for name in ("functions", "functions_missed", "operands"))
+    line = rf"^kinds:Held +{functions} +{missed} +{operands} +{operands - 7} +\d\.\d%$"
+    assert re.search(line, done.stdout, re.MULTILINE)
     assert "calls: 6 NotImplemented, 30 answered, 6 raised" in done.stdout
     assert done.stdout.count("= override coverage =") == 1
     page = (folder / "a.html").read_text()
-    assert '<tr class="hit"><td>torch.add</td><td>other</td><td>6</td>' in page
+    assert '<td class="name">torch.add</td><td class="name">other</td><td class="number">6</td>' in page
+    assert page.count("This type has no <code>__torch_function__</code> of its own") == 2
+    # Lines of a type for PyTorch, with the functions of PyTorch that took them.
+    [taken] = re.findall(r"raise ValueError\(.*?</td>(.*?)</tr>", page, re.S)
+    assert '<span class="name">torch.div</span> <span class="soft">× 6</span>' in taken
 
 
 def test_fixtures(folder):
@@ -193,7 +201,7 @@ def test_fixtures(folder):
     assert {name for outcome, name in outcomes if outcome == "FAILED"} == failed, done.stdout
     assert "Held does not override torch.add\ninput: fallback" in done.stdout
     assert "input: NotImplemented: torch.sub(" in done.stdout
-    assert "Marked does not override torch.Tensor.add\nself: inherited" in done.stdout
+    assert "Marked does not override torch.Tensor.add\nself: Tensor's own implementation computes it" in done.stdout
 
 
 class Duck:
@@ -280,8 +288,8 @@ class TestRecorder:
                 recorder.uninstall()
         assert [kind.__dict__.get("__torch_function__") for kind in (Duck, Lower, Marked)] == before
         type(marked + 1)
-        assert recorders[0].counts() == recorders[1].counts() == [("torch.add", "input", "NotImplemented", "", 1)]
-        assert recorders[2].counts() == [("torch.Tensor.add", "self", "answered", "Marked", 1)]
+        assert recorders[0].counts() == recorders[1].counts() == [("torch.add", "input", "NotImplemented", "", "", 1)]
+        assert recorders[2].counts() == [("torch.Tensor.add", "self", "answered", "Marked", "", 1)]
 
     def test_functions_that_pytorch_does_not_list_are_counted_apart(self):
         @torch.overrides.wrap_torch_function(lambda x: (x,))

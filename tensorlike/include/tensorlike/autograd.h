@@ -76,15 +76,18 @@ struct AutogradContext {
         beside_.emplace_back(i, std::exchange(to_save[i], at::Tensor()));
       }
     }
-    tell("save_for_backward", to_save);
+    static at::detail::Name name("save_for_backward");
+    tell(name, to_save);
   }
   void mark_dirty(const variable_list& inputs) {
     for (const at::Tensor& input : inputs) dirty_.insert(input.unsafeGetTensorImpl());
-    tell("mark_dirty", inputs);
+    static at::detail::Name name("mark_dirty");
+    tell(name, inputs);
   }
   void mark_non_differentiable(const variable_list& outputs) {
     for (const at::Tensor& output : outputs) non_differentiable_.insert(output.unsafeGetTensorImpl());
-    tell("mark_non_differentiable", outputs);
+    static at::detail::Name name("mark_non_differentiable");
+    tell(name, outputs);
   }
   void set_materialize_grads(bool value) {
     at::detail::Gil gil;
@@ -92,7 +95,8 @@ struct AutogradContext {
   }
   variable_list get_saved_variables() const {
     at::detail::Gil gil;
-    auto saved = at::detail::from_python<variable_list>(at::detail::attribute(python_, "saved_tensors").get());
+    static at::detail::Name name("saved_tensors");
+    auto saved = at::detail::from_python<variable_list>(at::detail::attribute(python_, name).get());
     for (const auto& [position, tensor] : beside_) saved[position] = tensor;
     return saved;
   }
@@ -101,11 +105,12 @@ struct AutogradContext {
   // Whether the gradient of a tensor among the arguments is wanted; arguments that are no tensors are not counted.
   bool needs_input_grad(size_t output_edge_index) const {
     at::detail::Gil gil;
-    const at::detail::Ref needed = at::detail::attribute(python_, "needs_input_grad");
+    static at::detail::Name name("needs_input_grad");
+    const at::detail::Ref needed = at::detail::attribute(python_, name);
     size_t seen = 0;
     for (size_t i = 0; i < is_variable_.size(); i++) {
       if (is_variable_[i] && seen++ == output_edge_index) {
-        return PyTuple_GetItem(needed.get(), static_cast<Py_ssize_t>(i + 1)) == Py_True;
+        return PyTuple_GetItem(needed.get(), static_cast<Py_ssize_t>(i)) == Py_True;
       }
     }
     TORCH_CHECK_INDEX(false, "needs_input_grad: there are ", seen, " tensors among the arguments of forward, not ",
@@ -124,11 +129,18 @@ struct AutogradContext {
   template <class T>
   friend struct Function;
 
-  void tell(const char* method, const variable_list& tensors) {
+  // Call a method of the context of Python with tensors, None for undefined ones.
+  void tell(at::detail::Name& method, const variable_list& tensors) {
     at::detail::Gil gil;
-    const at::detail::Ref list(at::detail::to_python(tensors)), tuple = at::detail::checked(PyList_AsTuple(list.get()));
-    const at::detail::Ref bound = at::detail::attribute(python_, method);
-    at::detail::checked(PyObject_Call(bound.get(), tuple.get(), nullptr));
+    constexpr size_t few = 8;
+    const size_t count = tensors.size() + 1;
+    PyObject* on_stack[few + 1];
+    const auto on_heap = count > few ? std::make_unique<PyObject*[]>(count + 1) : nullptr;
+    PyObject** const arguments = (on_heap ? on_heap.get() : on_stack) + 1;  // The handles hold the objects.
+    arguments[0] = python_;
+    for (size_t i = 1; i < count; i++) arguments[i] = tensors[i - 1].defined() ? tensors[i - 1].python() : Py_None;
+    at::detail::checked(
+        PyObject_VectorcallMethod(method.get(), arguments, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
   }
 
   PyObject* python_ = nullptr;  // borrowed: it owns this context
@@ -145,14 +157,16 @@ namespace detail {
 using at::detail::checked;
 using at::detail::Ref;
 
-// The arguments of `apply` as Python sees them: tensors, and None for everything else.
+// The arguments of `apply` as Python sees them: tensors, and None for everything else. The first place is the callee's.
+template <size_t most>
 struct TensorArguments {
-  std::vector<PyObject*> objects;
-  std::vector<bool> is_variable;
+  PyObject* objects[most + 1] = {};
+  bool is_variable[most + 1] = {};
+  size_t count = 0;
   void add(const at::Tensor* tensor) {
     const bool is_there = tensor != nullptr && tensor->defined();
-    objects.push_back(is_there ? tensor->python() : Py_None);
-    is_variable.push_back(tensor != nullptr);
+    is_variable[count] = tensor != nullptr;
+    objects[++count] = is_there ? tensor->python() : Py_None;
   }
   template <class T>
   void add_argument(const T& argument) {
@@ -166,7 +180,44 @@ struct TensorArguments {
   }
 };
 
-using Forward = std::function<PyObject*(PyObject* context)>;
+// The class of Python behind a Function, leaked: handles may be dropped later than static variables.
+struct PythonClass {
+  // What runs and records it, and the same for where operators are not recorded but Functions are: where `below`, a
+  // ContextVar, is True.
+  PyObject *apply, *apply_below, *below;
+  // An object that `forward` of this class alone is bound to.
+  PyObject* identity;
+};
+
+// A forward that waits for Python to call it, in this thread. Python is handed tensors alone, so that the core answers
+// for Functions of C++ too; `apply` of another Function may come in between, and puts itself before.
+class Waiting {
+ public:
+  using Run = PyObject* (*)(void* forward, PyObject* context);
+  Waiting(const PythonClass& of, Run run, void* forward)
+      : of_(of), run_(run), forward_(forward), outer_(std::exchange(innermost(), this)) {}
+  ~Waiting() { innermost() = outer_; }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  // Run the innermost forward of a class.
+  static PyObject* run(PyObject* identity, PyObject* context) {
+    const Waiting* found = innermost();
+    while (found != nullptr && found->of_.identity != identity) found = found->outer_;
+    TORCH_CHECK_TYPE(found != nullptr, "forward() of a C++ function is called by its apply()");
+    return found->run_(found->forward_, context);
+  }
+
+ private:
+  static Waiting*& innermost() {
+    static thread_local Waiting* waiting = nullptr;
+    return waiting;
+  }
+  const PythonClass& of_;
+  Run run_;
+  void* forward_;
+  Waiting* outer_;
+};
 
 // Run C++ on behalf of Python: its exceptions become Python's.
 template <class F>
@@ -209,10 +260,10 @@ class Thrown {
   Ref error_;
 };
 
-inline PyObject* call_forward(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+inline PyObject* call_forward(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   return guarded(c10::detail::Boundary::Operator, [&] {
-    TORCH_CHECK_TYPE(count >= 2, "forward() of a C++ function is called by its apply()");
-    return (*static_cast<Forward*>(PyCapsule_GetPointer(arguments[1], nullptr)))(arguments[0]);
+    TORCH_CHECK_TYPE(count >= 1, "forward() of a C++ function is called by its apply()");
+    return Waiting::run(self, arguments[0]);
   });
 }
 
@@ -221,15 +272,31 @@ inline PyObject* context_name() {
   return name;
 }
 
-// Make the class of Python behind a Function, and return its `apply`.
-inline PyObject* make_apply(const std::string& name, PyMethodDef* backward) {
+// Make the class of Python behind a Function.
+inline const PythonClass* make_class(const std::string& name, PyMethodDef* backward) {
   static PyMethodDef forward{"forward", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&call_forward)),
                              METH_FASTCALL, nullptr};
-  const Ref make = at::detail::attribute(checked(PyImport_ImportModule("tensorlike.library.cpp")).get(), "function_apply");
-  const Ref forward_object = checked(PyCFunction_New(&forward, nullptr)),
+  const Ref module = checked(PyImport_ImportModule("tensorlike.library.cpp")),
+            make = at::detail::attribute(module.get(), "function_class");
+  Ref text(at::detail::to_python(name));
+  const Ref forward_object = checked(PyCFunction_New(&forward, text.get())),
             backward_object = checked(PyCFunction_New(backward, nullptr));
-  return checked(PyObject_CallFunction(make.get(), "sOO", name.c_str(), forward_object.get(), backward_object.get()))
-      .release();
+  const Ref made = checked(
+      PyObject_CallFunctionObjArgs(make.get(), text.get(), forward_object.get(), backward_object.get(), nullptr));
+  auto found = std::make_unique<PythonClass>();
+  checked(PyArg_ParseTuple(made.get(), "OOO", &found->apply, &found->apply_below, &found->below) != 0 ? 0 : -1);
+  for (PyObject* object : {found->apply, found->apply_below, found->below}) Py_INCREF(object);
+  found->identity = text.release();
+  return found.release();
+}
+
+// Call `apply` of a class.
+inline Ref call_apply(const PythonClass& of, PyObject* const* arguments, size_t count) {
+  PyObject* below = nullptr;
+  at::detail::checked(PyContextVar_Get(of.below, nullptr, &below));
+  const bool is_below = Ref(below).get() == Py_True;
+  return Ref(PyObject_Vectorcall(is_below ? of.apply_below : of.apply, arguments, count | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                 nullptr));
 }
 
 }  // namespace detail
@@ -243,12 +310,12 @@ struct Function {
   static auto apply(Args&&... args) -> std::enable_if_t<std::is_same_v<X, T>, forward_t<X, Args...>> {
     using Result = forward_t<X, Args...>;
     at::detail::Gil gil;
-    detail::TensorArguments given;
+    detail::TensorArguments<sizeof...(Args)> given;
     (given.add_argument(args), ...);
     const auto run = [&](PyObject* python_context) -> PyObject* {
       auto context = std::make_unique<AutogradContext>();
       context->python_ = python_context;
-      context->is_variable_ = given.is_variable;
+      context->is_variable_.assign(given.is_variable, given.is_variable + given.count);
       AutogradContext* const kept = context.get();
       const detail::Ref capsule = detail::checked(PyCapsule_New(context.release(), nullptr, [](PyObject* object) {
         delete static_cast<AutogradContext*>(PyCapsule_GetPointer(object, nullptr));
@@ -263,7 +330,7 @@ struct Function {
       }
     };
     detail::Thrown thrown;
-    detail::Forward forward = [&](PyObject* python_context) -> PyObject* {
+    auto forward = [&](PyObject* python_context) -> PyObject* {
       try {
         return run(python_context);
       } catch (...) {
@@ -271,13 +338,14 @@ struct Function {
         return nullptr;
       }
     };
-    const detail::Ref call = detail::checked(PyCapsule_New(&forward, nullptr, nullptr));
-    std::vector<PyObject*> arguments{nullptr, call.get()};
-    arguments.insert(arguments.end(), given.objects.begin(), given.objects.end());
-    PyObject* const result = PyObject_Vectorcall(
-        python_apply(), arguments.data() + 1, (arguments.size() - 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
-    if (result == nullptr) thrown.rethrow();
-    return at::detail::take<Result>(detail::checked(result));
+    const auto call = [](void* held, PyObject* python_context) {
+      return (*static_cast<decltype(forward)*>(held))(python_context);
+    };
+    const detail::PythonClass& python = python_class();
+    const detail::Waiting waiting(python, call, &forward);
+    detail::Ref result = detail::call_apply(python, given.objects + 1, given.count);
+    if (!result) thrown.rethrow();
+    return at::detail::take<Result>(detail::checked(result.release()));
   }
 
  private:
@@ -294,24 +362,23 @@ struct Function {
       while (found.size() > expected && !found.back().defined()) found.pop_back();
       TORCH_CHECK(found.size() == expected, "function ", name(), " returned an incorrect number of gradients (expected ",
                   expected, ", got ", found.size(), ")");
-      detail::Ref tuple = detail::checked(PyTuple_New(static_cast<Py_ssize_t>(expected + 1)));
-      PyTuple_SET_ITEM(tuple.get(), 0, Py_NewRef(Py_None));  // for the capsule
+      detail::Ref tuple = detail::checked(PyTuple_New(static_cast<Py_ssize_t>(expected)));
       for (size_t i = 0; i < expected; i++) {
         TORCH_CHECK(context->is_variable_[i] || !found[i].defined(), "function ", name(),
                     " returned a gradient different from None at position ", i + 1,
                     ", but the corresponding forward input was not a Variable");
-        PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i + 1), at::detail::to_python(found[i]));
+        PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), at::detail::to_python(found[i]));
       }
       return tuple.release();
     });
   }
   static std::string name() { return "torch::autograd::CppNode<" + c10::demangle_type<T>() + ">"; }
-  static PyObject* python_apply() {
+  static const detail::PythonClass& python_class() {
     static PyMethodDef backward{"backward",
                                 reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&call_backward)),
                                 METH_FASTCALL, nullptr};
-    static std::atomic<PyObject*> apply;
-    return at::detail::once(apply, [] { return detail::make_apply(name(), &backward); });
+    static std::atomic<const detail::PythonClass*> made;
+    return *at::detail::once(made, [] { return detail::make_class(name(), &backward); });
   }
 };
 

@@ -24,10 +24,32 @@ class PythonFunction {
     }
     return function_;
   }
+  // Return the tuple of the names of keywords; the last one is kept, since most callers always give the same.
+  Ref keywords(const char* const* names, size_t count) {
+    if (count == count_ && std::equal(names, names + count, names_)) return Ref::borrow(keywords_);
+    Ref made = keyword_names(names, count);
+    if (count <= most) {
+      std::copy(names, names + count, names_);
+      count_ = count;
+      Ref former(std::exchange(keywords_, Ref(made).release()));
+    }
+    return made;
+  }
+  static Ref keyword_names(const char* const* names, size_t count) {
+    Ref made = checked(PyTuple_New(static_cast<Py_ssize_t>(count)));
+    for (size_t i = 0; i < count; i++) {
+      PyTuple_SET_ITEM(made.get(), static_cast<Py_ssize_t>(i), checked(interned(names[i]).release()).release());
+    }
+    return made;
+  }
 
  private:
+  static constexpr size_t most = 4;
   const char* path_;
   PyObject* function_ = nullptr;
+  const char* names_[most] = {};
+  size_t count_ = 0;
+  PyObject* keywords_ = nullptr;
 };
 
 // An argument that is left out where it has its default, unless a later one is given by position.
@@ -98,20 +120,21 @@ class Arguments {
   }
 
   Ref call(PyObject* function) {
-    if (C10_UNLIKELY(undefined_ >= 0)) fail_undefined(function, undefined_);
     drop_defaults();
-    Ref names;
-    if (keywords_ != 0) {
-      names = checked(PyTuple_New(static_cast<Py_ssize_t>(keywords_)));
-      for (size_t i = 0; i < keywords_; i++) {
-        PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), PyUnicode_InternFromString(names_[i]));
-      }
-    }
-    return checked(PyObject_Vectorcall(function, slots_ + 1, (count_ - keywords_) | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                       names.get()));
+    return call(function, keywords_ == 0 ? Ref() : PythonFunction::keyword_names(names_, keywords_));
+  }
+  Ref call(PythonFunction& function) {
+    drop_defaults();
+    PyObject* const object = function.get();
+    return call(object, keywords_ == 0 ? Ref() : function.keywords(names_, keywords_));
   }
 
  private:
+  Ref call(PyObject* function, const Ref& names) {
+    if (C10_UNLIKELY(undefined_ >= 0)) fail_undefined(function, undefined_);
+    return checked(PyObject_Vectorcall(function, slots_ + 1, (count_ - keywords_) | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                       names.get()));
+  }
   void push(PyObject* object) { slots_[++count_] = object; }
   void drop_defaults() {
     if (keywords_ != 0) return;
@@ -137,8 +160,8 @@ R take(Ref result) {
   }
 }
 
-template <class R, class... A>
-R call_object(PyObject* function, const A&... values) {
+template <class R, class F, class... A>
+R call_object(F&& function, const A&... values) {
   // Options are up to four keywords.
   Arguments<sizeof...(A) + 4> arguments;
   (arguments.add(values), ...);
@@ -147,7 +170,39 @@ R call_object(PyObject* function, const A&... values) {
 template <class R, class... A>
 R call(PythonFunction& function, const A&... values) {
   Gil gil;
-  return call_object<R>(function.get(), values...);
+  return call_object<R>(function, values...);
+}
+
+// Return whether a value is a plain tensor that no mode sees, as far as the native core is there to know.
+inline bool is_plain(const Tensor& tensor) {
+  Gil gil;
+  return core() != nullptr && core()->is_plain(tensor.python()) != 0;
+}
+// Return whether options ask for nothing but memory of a dtype on the CPU.
+inline bool is_plain_memory(const TensorOptions& options) {
+  return options.device().is_cpu() && !options.requires_grad() && !options.has_memory_format();
+}
+// Return a new tensor that the native core makes, and an undefined one where Python does. `type` counts where the
+// options say none.
+inline Tensor made(int filling, IntArrayRef sizes, const TensorOptions& options, std::optional<MemoryFormat> format,
+                   ScalarType type = ScalarType::Undefined) {
+  if (core() == nullptr || !is_plain_memory(options) || format.has_value()) return {};
+  if (options.has_dtype()) type = options.dtype().toScalarType();
+  Gil gil;
+  Ref found(core()->make(numpy_type(type), static_cast<int>(sizes.size()), sizes.data(), filling));
+  if (!found && PyErr_Occurred() != nullptr) throw PythonError();
+  return found ? take<Tensor>(std::move(found)) : Tensor();
+}
+// The same with what the options do not say taken from another tensor.
+inline Tensor made_like(int filling, const Tensor& other, IntArrayRef sizes, const TensorOptions& options,
+                        std::optional<MemoryFormat> format = std::nullopt) {
+  if (!other.defined() || !is_plain(other) || !other.is_cpu()) return {};
+  return made(filling, sizes, options, format, other.scalar_type());
+}
+inline Tensor made_like(int filling, const Tensor& other, const TensorOptions& options,
+                        std::optional<MemoryFormat> format) {
+  // Others may have an order of dimensions to keep.
+  return other.defined() && other.is_contiguous() ? made_like(filling, other, other.sizes(), options, format) : Tensor();
 }
 
 inline const char* reduction_name(int64_t reduction) {

@@ -112,8 +112,17 @@ inline std::vector<indexing::TensorIndex> indices_of(const std::vector<std::opti
 
 // Read an attribute of a tensor through Python.
 template <class T>
-T read_attribute(const Tensor& tensor, const char* name) {
+T read_attribute(const Tensor& tensor, Name& name) {
   Gil gil;
+  return take<T>(attribute(tensor.python(), name));
+}
+// The same of a property that the native core reads: `read` returns a negative number for what is asked of Python.
+template <class T, class R>
+T read_attribute(const Tensor& tensor, Name& name, R TensorlikeCore::*read) {
+  Gil gil;
+  if (core() != nullptr) {
+    if (const auto found = (core()->*read)(tensor.python()); C10_LIKELY(found >= 0)) return static_cast<T>(found);
+  }
   return take<T>(attribute(tensor.python(), name));
 }
 template <class T>
@@ -275,6 +284,7 @@ inline Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool c
                               detail::keyword("memory_format", memory_format, !memory_format.has_value()));
 }
 inline Tensor Tensor::contiguous(MemoryFormat format) const {
+  if (defined() && format == MemoryFormat::Contiguous && detail::is_plain(*this) && is_contiguous()) return *this;
   static detail::PythonFunction function("Tensor.contiguous");
   return detail::call<Tensor>(function, *this,
                               detail::keyword("memory_format", format, format == MemoryFormat::Contiguous));
@@ -313,12 +323,22 @@ inline Scalar Tensor::item() const {
   static detail::PythonFunction function("Tensor.item");
   return detail::call<Scalar>(function, *this);
 }
-inline bool Tensor::requires_grad() const { return defined() && detail::read_attribute<bool>(*this, "requires_grad"); }
+inline bool Tensor::requires_grad() const {
+  static detail::Name name("requires_grad");
+  return defined() && detail::read_attribute<bool>(*this, name, &TensorlikeCore::requires_grad);
+}
 inline Tensor& Tensor::set_requires_grad(bool required) {
   detail::write_attribute(*this, "requires_grad", required);
   return *this;
 }
-inline Tensor Tensor::grad() const { return detail::read_attribute<Tensor>(*this, "grad"); }
+inline Tensor Tensor::grad() const {
+  detail::Gil gil;
+  if (detail::core() != nullptr) {
+    if (detail::Ref found(detail::core()->gradient(python())); found) return detail::take<Tensor>(std::move(found));
+  }
+  static detail::Name name("grad");
+  return detail::read_attribute<Tensor>(*this, name);
+}
 // A place to write a gradient to: `x.mutable_grad() = y`.
 class Tensor::GradReference {
  public:
@@ -336,13 +356,31 @@ class Tensor::GradReference {
   Tensor of_;
 };
 inline Tensor::GradReference Tensor::mutable_grad() const { return GradReference(*this); }
-inline bool Tensor::is_leaf() const { return detail::read_attribute<bool>(*this, "is_leaf"); }
-inline bool Tensor::is_view() const { return detail::read_attribute<bool>(*this, "_is_view"); }
-inline int64_t Tensor::output_nr() const { return detail::read_attribute<int64_t>(*this, "output_nr"); }
-inline int64_t Tensor::_version() const { return detail::read_attribute<int64_t>(*this, "_version"); }
-inline Tensor Tensor::data() const { return detail::read_attribute<Tensor>(*this, "data"); }
+inline bool Tensor::is_leaf() const {
+  static detail::Name name("is_leaf");
+  return detail::read_attribute<bool>(*this, name, &TensorlikeCore::is_leaf);
+}
+inline bool Tensor::is_view() const {
+  static detail::Name name("_is_view");
+  return detail::read_attribute<bool>(*this, name);
+}
+inline int64_t Tensor::output_nr() const {
+  static detail::Name name("output_nr");
+  return detail::read_attribute<int64_t>(*this, name);
+}
+inline int64_t Tensor::_version() const {
+  static detail::Name name("_version");
+  return detail::read_attribute<int64_t>(*this, name, &TensorlikeCore::version_of);
+}
+inline Tensor Tensor::data() const {
+  static detail::Name name("data");
+  return detail::read_attribute<Tensor>(*this, name);
+}
 inline void Tensor::set_data(const Tensor& other) const { detail::write_attribute(*this, "data", other); }
-inline bool Tensor::retains_grad() const { return detail::read_attribute<bool>(*this, "retains_grad"); }
+inline bool Tensor::retains_grad() const {
+  static detail::Name name("retains_grad");
+  return detail::read_attribute<bool>(*this, name);
+}
 inline bool Tensor::is_inference() const {
   static detail::PythonFunction function("is_inference");
   return detail::call<bool>(function, *this);
@@ -447,6 +485,13 @@ inline Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, cons
     if (capsule == nullptr) delete kept;
     return detail::checked(capsule);
   }();
+  if (detail::core() != nullptr && detail::is_plain_memory(options) && sizes.size() == strides.size()) {
+    detail::Ref made(detail::core()->on_memory(data, detail::numpy_type(options.dtype().toScalarType()),
+                                               static_cast<int>(sizes.size()), sizes.data(), strides.data(),
+                                               owner.get()));
+    if (made) return detail::take<Tensor>(std::move(made));
+    if (PyErr_Occurred() != nullptr) throw PythonError();
+  }
   return detail::call<Tensor>(function, reinterpret_cast<uintptr_t>(data), sizes, strides,
                               options.dtype().toScalarType(), options.device(), owner, options.requires_grad());
 }

@@ -7,18 +7,19 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .api import AuditedApi
     from .making import AuditError
-    from .model import AuditReport, AuditRow, Outcome, Regression, SignatureFault, SignatureProblem, ValueCheck
+    from .model import AuditReport, AuditRow, Cause, Outcome, Regression, SignatureFault, SignatureProblem, ValueCheck
 
 __all__ = [
     "AuditError",
     "AuditReport",
     "AuditRow",
+    "Cause",
     "Outcome",
     "Regression",
     "SignatureFault",
@@ -31,6 +32,7 @@ _HOMES = {
     "AuditError": "making",
     "AuditReport": "model",
     "AuditRow": "model",
+    "Cause": "model",
     "Outcome": "model",
     "Regression": "model",
     "SignatureFault": "model",
@@ -55,6 +57,7 @@ def audit(
     only: str | Sequence[str] | None = None,
     progress: Callable[[int, int, str], None] | None = None,
     api: AuditedApi | str | None = None,
+    plain_results: str | None = None,
 ) -> AuditReport:
     """Call every overridable function with an instance of a type in each operand position and report what happened.
 
@@ -64,7 +67,7 @@ def audit(
     - `from_dense(tensor)`, or a classmethod `__tensorlike_from_dense__(cls, tensor)` on the type: an instance for a
       plain tensor. Every function can then be called with an operand of the shape it needs.
     - `make()`: an instance of a shape of its own choice. With `from_dense` it serves where that raises an exception.
-    - a subclass of Tensor: `tensor.as_subclass(type)`.
+    - a subclass of Tensor: `tensor.as_subclass(type)`, or its own constructor with the tensor, if it has one.
     - the constructor without arguments.
 
     With `to_dense(instance)`, or a method `__tensorlike_to_dense__(self)`, the value of each answer is compared with
@@ -72,7 +75,9 @@ def audit(
     `"add*"`. `progress(done, total, name)` is called before each function.
 
     `api="torch"` audits a type that is written against PyTorch, which must be installed: its table of overridable
-    functions is the list, and plain tensors are PyTorch's.
+    functions is the list, and plain tensors are PyTorch's. `plain_results="ok"` is for types that mean to answer with
+    plain tensors; otherwise the type is lost there. A type may say so, and how it is made, in a dictionary
+    `__tensor_audit__` of these keywords.
 
     Every call has fresh arguments; output and warnings of the type are recorded. An implementation that never returns
     keeps the audit from returning. Raises AuditError when there is nothing that can be audited.
@@ -87,10 +92,16 @@ def audit(
     """
     from .api import api_named
     from .making import instances_of
+    from .options import checked_plain_results
     from .run import Auditor
 
     if isinstance(api, str):
         api = api_named(api)
+    patterns = (only,) if isinstance(only, str) else only or ()
+    if not isinstance(patterns, Iterable) or not all(isinstance(pattern, str) for pattern in patterns):
+        raise TypeError(f"audit(): argument 'only' must be a glob such as 'linalg.*', or several, not {only!r}")
+    if plain_results is not None:
+        checked_plain_results(plain_results, "audit(): argument 'plain_results'")
     kind, maker = instances_of(type_or_maker, make=make, from_dense=from_dense, to_dense=to_dense, api=api)
-    patterns = (only,) if isinstance(only, str) else tuple(only or ())
-    return Auditor(kind, maker, only=patterns, progress=progress, api=api).run()
+    patterns = tuple(patterns)
+    return Auditor(kind, maker, only=patterns, progress=progress, api=api, plain_results=plain_results).run()

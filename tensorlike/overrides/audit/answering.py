@@ -115,6 +115,8 @@ class Trace:
         self.arguments = [*args, *kwargs.values()]
         #: Whether the handler of the type was called; some functions of PyTorch overlook an operand.
         self.asked = False
+        #: The classes whose implementations were asked for an answer to this function.
+        self.asked_types: set[type] = set()
         self.fell_back = False
         self.default_answered = False
         self.refused = False
@@ -151,7 +153,10 @@ class Trace:
         owner = self.handlers.get(id(code))
         if owner is not None:
             self.asked = True
-            self._stack.append(_Handler(frame, owner, self._same_function(frame)))
+            same = self._same_function(frame)
+            if same:
+                self.asked_types.add(owner)
+            self._stack.append(_Handler(frame, owner, same))
             return
         if not self._stack:
             return

@@ -18,6 +18,7 @@ from tensorlike.dispatch import DisableTorchFunction
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.operation import Form, Mutates
 from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter
+from tensorlike.dispatch.wrap import form_called_in
 from tensorlike.overrides.introspection import get_default_nowrap_functions, public_rows
 from tensorlike.tensor.creation import as_tensor
 from tensorlike.tensor.generator import get_rng_state, manual_seed, set_rng_state
@@ -79,6 +80,8 @@ class AuditedApi(Protocol):
     version: str
     #: How the text of the TypeError begins when every type asked returns NotImplemented.
     nobody_answered: tuple[str, ...]
+    #: Whether `watching` puts a mode on the stack, which functions may notice.
+    observes_by_mode: bool
     #: The type of plain tensors, and the implementation that its subclasses inherit.
     tensor: type
     default_implementation: CodeType
@@ -119,12 +122,16 @@ class AuditedApi(Protocol):
     def same_random_numbers(self) -> contextlib.AbstractContextManager[None]:
         """Return a context in which random numbers are the same every time; their state is restored afterwards."""
 
+    def repeatable(self) -> contextlib.AbstractContextManager[None]:
+        """Return a context for an audit, in which no call depends on the number of processors or on earlier calls."""
+
 
 class TensorlikeApi:
     """tensorlike's own functions, with the sample inputs of `tensorlike.testing.samples`."""
 
     name = "tensorlike"
     nobody_answered: tuple[str, ...] = ("no implementation found",)
+    observes_by_mode = False
 
     def __init__(self) -> None:
         import tensorlike
@@ -134,6 +141,8 @@ class TensorlikeApi:
         self.default_implementation = Tensor.__dict__["__torch_function__"].__func__.__code__
         self._rows = {row.full_name: row for _, row in public_rows()}
         self._path = tensorlike.__path__[0]
+        #: The samples of a form serve its operation's other forms too. They are copied for each call.
+        self._samples: dict[str, list[SampleInput]] = {}
 
     def functions(self) -> list[AuditedFunction]:
         """Return every function that types can override."""
@@ -166,7 +175,9 @@ class TensorlikeApi:
         samples: Samples = source.samples
         dtype = next((d for d in ("float32", "float64") if d in samples.dtypes), samples.dtypes[0])
         found = 0
-        for sample in samples.generate(dtype):
+        if source.full_name not in self._samples:
+            self._samples[source.full_name] = samples.generate(dtype)
+        for sample in self._samples[source.full_name]:
             if row.inplace and sample.broadcasts:
                 continue
             call = _adapted(sample, source.parameters, row.parameters, samples.deterministic)
@@ -182,18 +193,11 @@ class TensorlikeApi:
 
     def called_in(self, frame: FrameType) -> tuple[Any, list[Any]] | None:
         """Return the family and the arguments of the public function that `frame` runs, or None for other frames."""
-        code = frame.f_code
-        if not code.co_filename.startswith("<tensorlike wrapper"):
+        form = form_called_in(frame)
+        if form is None:
             return None
-        # A generated wrapper finds its form among its globals, which are its own.
-        form: Form = frame.f_globals["form"]
         values = frame.f_locals
-        names = code.co_varnames[: code.co_argcount]
-        arguments = [values[n] for n in names if n in values]
-        if code.co_flags & 0x04:
-            arguments.extend(values.get(code.co_varnames[code.co_argcount], ()))
-        arguments.extend(values.get("keywords", {}).values())
-        return form.operation, arguments
+        return form.operation, [*values["args"], *values["keywords"].values()]
 
     def watching(self, trace: Trace) -> contextlib.AbstractContextManager[None]:
         """Return a context in which every call has a frame."""
@@ -201,7 +205,7 @@ class TensorlikeApi:
 
     def is_own_code(self, code: CodeType) -> bool:
         """Return whether `code` belongs to the library, so that it is no implementation of a type."""
-        return code.co_filename.startswith((self._path, "<tensorlike "))
+        return code.co_filename.startswith(self._path)
 
     def array(self, tensor: Any) -> Any:
         """Return the values of a plain tensor as a NumPy array."""
@@ -250,6 +254,10 @@ class TensorlikeApi:
             yield
         finally:
             set_rng_state(state)
+
+    def repeatable(self) -> contextlib.AbstractContextManager[None]:
+        """Return a context without effect."""
+        return contextlib.nullcontext()
 
 
 def api_named(name: str) -> AuditedApi:

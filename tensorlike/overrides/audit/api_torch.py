@@ -57,6 +57,7 @@ class TorchApi:
     name = "torch"
     #: PyTorch words it in one way where it dispatches in C, and in another where it does in Python.
     nobody_answered: tuple[str, ...] = ("Multiple dispatch failed", "no implementation found")
+    observes_by_mode = True
 
     def __init__(self) -> None:
         try:
@@ -225,7 +226,7 @@ class TorchApi:
 
     def is_own_code(self, code: CodeType) -> bool:
         """Return whether `code` belongs to the library, so that it is no implementation of a type."""
-        return code.co_filename.startswith((self._path, self._own_path, "<tensorlike "))
+        return code.co_filename.startswith((self._path, self._own_path))
 
     def array(self, tensor: Any) -> Any:
         """Return the values of a plain tensor as a NumPy array."""
@@ -279,8 +280,24 @@ class TorchApi:
     def same_random_numbers(self) -> Iterator[None]:
         """Return a context in which random numbers are the same every time; afterwards they go on as before."""
         with self.torch.random.fork_rng(devices=[]):
-            self.torch.manual_seed(0)
+            # torch.manual_seed also keeps the stack of its caller, which takes longer than many an audited call.
+            self.torch.default_generator.manual_seed(0)
             yield
+
+    @contextlib.contextmanager
+    def repeatable(self) -> Iterator[None]:
+        """Return a context in which PyTorch computes in one thread and gives each warning every time.
+
+        Its threads wait for each other longer than tensors of a few elements take, and do not survive a fork.
+        """
+        threads, always = self.torch.get_num_threads(), self.torch.is_warn_always_enabled()
+        self.torch.set_num_threads(1)
+        self.torch.set_warn_always(True)
+        try:
+            yield
+        finally:
+            self.torch.set_num_threads(threads)
+            self.torch.set_warn_always(always)
 
 
 class _NoCounterpart(Exception):

@@ -32,6 +32,11 @@ def copied(value: Any, api: AuditedApi) -> Any:
     """Return `value` with its plain tensors copied, so that changes by a call do not persist."""
     if isinstance(value, np.ndarray):
         return value.copy()
+    if type(value) is dict:
+        # Also an empty one: what a call put into it would be there in the next call.
+        return {key: copied(item, api) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(copied(item, api) for item in value)
     if isinstance(value, (list, tuple)) and any(isinstance(item, np.ndarray) for item in value):
         return type(value)(copied(item, api) for item in value)
     return mapped(value, lambda t: api.tensor_of(api.array(t).copy(), like=t), api.tensor)
@@ -142,7 +147,7 @@ def shown_call(name: str, args: Any, kwargs: Any, api: AuditedApi) -> str:
     return f"{name}({', '.join(parts)})"
 
 
-def lost(expected: Any, actual: Any, kind: type, tensor: type) -> bool:
+def lost(expected: Any, actual: Any, kind: type | tuple[type, ...], tensor: type) -> bool:
     """Return whether `actual` has another value than an instance of `kind` where `expected` has a tensor."""
     if isinstance(actual, kind):
         return False

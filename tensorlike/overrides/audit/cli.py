@@ -8,14 +8,21 @@ import errno
 import os
 import sys
 import threading
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
+from . import continuous
 from .foreign import described, interrupts_noted, let_through, one_line, process_restored, text_of_error
 from .making import AuditError, evaluated, instances_of, target
-from .model import AuditReport, Regression
+from .model import AuditReport
+from .options import Project, checked_plain_results, project_options
+from .outputs import Audited, Results
+from .sources import Source, source_of
 
-__all__ = ["add_arguments", "run"]
+if TYPE_CHECKING:
+    from .packages import PackageReport
+
+__all__ = ["add_arguments", "audited", "check_writable", "run", "write"]
 
 _DESCRIPTION = """\
 Call every function that a type can override with an instance of the type in each operand position, and report what the
@@ -28,15 +35,29 @@ examples:
   tensorlike audit units.tensors:UnitTensor --from-dense "lambda t: UnitTensor(t, 'm')" --to-dense "lambda u: u.value"
   tensorlike audit lazy/tensors.py:LazyTensor --api torch
   tensorlike audit units.tensors:UnitTensor --only "tensorlike.linalg.*" --html audit.html --fail-under 90
+  tensorlike audit units.tensors:UnitTensor --baseline audit-baseline.json --github --markdown "$GITHUB_STEP_SUMMARY"
+  tensorlike audit --all units --api torch
 
 instances are made with --from-dense or a classmethod __tensorlike_from_dense__(cls, tensor) on the type, else with
 --make, else with the constructor without arguments; a subclass of Tensor needs none of these. Values are compared when
 there is --to-dense or a method __tensorlike_to_dense__(self). An expression sees the names of the module that defines
 the type, and tensorlike as tl.
 
+Options may be kept in pyproject.toml, in the table [tool.tensorlike.audit] for all types and in
+[tool.tensorlike.audit."FILE_OR_MODULE:TYPE"] for one. Without a type, all that have a table there are audited.
+
 The percentage counts calls that are answered, by the type or by falling back to plain tensors, with nothing wrong.
-exit status: 0; 1 below --fail-under, or with regressions against --baseline; 2 when nothing could be audited.
+exit status: 0; 1 below --fail-under, or with regressions against --baseline; 2 when nothing could be audited, or
+nothing was compared with --baseline.
 """
+
+
+#: The options that pyproject.toml may have, with the types of their values, and those of them that are files.
+_KEPT = {
+    "make": str, "from_dense": str, "to_dense": str, "api": str, "plain_results": str, "only": list, "json": str,
+    "html": str, "fail_under": str, "baseline": str, **dict.fromkeys(continuous.FILES, str),
+}  # fmt: skip
+_FILES = ("json", "html", "baseline", *continuous.FILES)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,18 +72,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--api",
         metavar="{tensorlike,torch}",
-        default="tensorlike",
-        help="the library that the type is written against; torch needs PyTorch",
+        help="the library that the type is written against: tensorlike unless given; torch needs PyTorch",
     )
     parser.add_argument(
-        "--only", action="append", default=[], metavar="GLOB", help="functions to call; may be given more than once"
+        "--plain-results",
+        metavar="{lost,ok}",
+        help="ok: the type means to answer with plain tensors; otherwise it is lost there",
+    )
+    parser.add_argument(
+        "--only", action="append", metavar="GLOB", help="functions to call; may be given more than once"
     )
     parser.add_argument(
         "--json", nargs="?", const="-", metavar="FILE", help="write JSON to a file, or instead of the table"
     )
+    parser.add_argument(
+        "--jobs", type=_jobs, metavar="N", help="processes that make the calls, by default one for each processor"
+    )
     parser.add_argument("--html", metavar="FILE", help="write an HTML report")
+    parser.add_argument(
+        "--repro", metavar="FUNCTION", help="print the smallest program that shows what is wrong with a function"
+    )
     parser.add_argument("--fail-under", metavar="PCT", help="exit with 1 below this percentage")
-    parser.add_argument("--baseline", metavar="FILE", help="a report of --json: exit with 1 when something got worse")
+    continuous.add_arguments(parser)
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"a number of processes is expected, or 0 for this one alone, not {text!r}")
+    return int(text)
 
 
 def _percentage(text: str) -> float:
@@ -75,7 +112,7 @@ def _percentage(text: str) -> float:
     return value
 
 
-def _check_writable(path: str, option: str) -> None:
+def check_writable(path: str, option: str) -> None:
     """Raise AuditError for a file that evidently cannot be written, without touching it."""
     folder = os.path.dirname(path) or os.curdir
     if not path:
@@ -124,69 +161,138 @@ def _streams_kept() -> Iterator[None]:
             setattr(sys, name, stream)
 
 
+@contextlib.contextmanager
+def _running_code_of(what: str) -> Iterator[None]:
+    """Run the code of types: the process is as before afterwards, and an exception is an AuditError."""
+    with _streams_kept(), interrupts_noted(), process_restored():
+        try:
+            yield
+        except AuditError:
+            raise
+        except BaseException as error:
+            # A type whose introspection raises.
+            let_through(error)
+            raise AuditError(f"{what} cannot be audited: {described(error)}") from None
+        let_through()
+
+
 def _unheard(error: Any) -> None:
     """Ignore an exception without a caller: a replacement of `threading.excepthook` and `sys.unraisablehook`."""
 
 
 def _run(options: argparse.Namespace) -> int:
-    from .terminal import print_regressions, print_report
-
+    if options.json_schema:
+        sys.stdout.write(continuous.json_schema())
+        return 0
     if options.target is None and options.json not in (None, "-") and ":" in options.json:
         # `--json FILE_OR_MODULE:TYPE`: the option's file may be left out, so argparse took the target for it.
         options.target, options.json = options.json, "-"
-    if options.target is None:
-        raise AuditError("what to audit is missing: FILE_OR_MODULE:TYPE, such as units/tensors.py:UnitTensor")
+    project = project_options(_KEPT, _FILES) or Project(os.getcwd(), {}, {})
+    if options.all is not None:
+        _check_all(options)
+    elif options.target is None:
+        if not project.types:
+            raise AuditError("what to audit is missing: FILE_OR_MODULE:TYPE, such as units/tensors.py:UnitTensor")
+        every = [argparse.Namespace(**{**vars(options), "target": name}) for name in project.types]
+        return max([_audit_one(each, project) for each in every])
+    return _audit_one(options, project)
+
+
+def _audit_one(options: argparse.Namespace, project: Project) -> int:
+    """Audit one type, or all of a package, and return the exit status."""
+    from .terminal import print_report
+
+    for name, value in project.options(options.target or "").items():
+        if not getattr(options, name) and not (options.all is not None and name in ("make", "from_dense", "to_dense")):
+            setattr(options, name, value)
+    if options.plain_results is not None:
+        checked_plain_results(options.plain_results, "--plain-results")
     # Errors of the options are raised at once, not after the audit.
     fail_under = None if options.fail_under is None else _percentage(options.fail_under)
     if options.html is not None:
         from .html import require_jinja
 
         require_jinja()
-        _check_writable(options.html, "--html")
-    if options.json not in (None, "-"):
-        _check_writable(options.json, "--json")
-    baseline = None if options.baseline is None else _baseline(options.baseline)
-    # Relative to the folder that the user is in.
-    for option in ("html", "json"):
-        if getattr(options, option) not in (None, "-"):
-            setattr(options, option, os.path.abspath(getattr(options, option)))
-    with _streams_kept(), interrupts_noted(), process_restored():
-        try:
-            report = _audited(options)
-        except AuditError:
-            raise
-        except BaseException as error:
-            # A type whose introspection raises.
-            let_through(error)
-            raise AuditError(f"{options.target} cannot be audited: {described(error)}") from None
-        let_through()
-    report.target = one_line(options.target)
-    regressions: list[Regression] = [] if baseline is None else report.regressions(baseline)
+    for option in ("html", "json", *continuous.FILES):
+        path = getattr(options, option)
+        if path is not None and path != "-":
+            check_writable(path, f"--{option}")
+            # Relative to the folder that the user is in.
+            setattr(options, option, os.path.abspath(path))
+    if options.repro is not None:
+        return _repro(options)
+    baseline = continuous.checked(options)
+    advice: list[str] = []
+    if options.all is not None:
+        with _running_code_of(options.all):
+            package = _audited_package(options, project)
+        results = package.results
+    else:
+        # A type with a baseline has had its first audit.
+        first = not continuous.takes_output(options) and options.baseline is None
+        report, source, advice = audited(options, advise=first)
+        results = Results(report.target, [Audited(report, source)])
+    results = continuous.compared(results, baseline, update=options.update_baseline)
     if options.json is not None:
-        _write(options.json, report.to_json())
+        write(options.json, package.to_json() if options.all is not None else report.to_json())
     if options.html is not None:
-        from .html import to_html
+        if options.all is not None:
+            _write_pages(options.html, results)
+        else:
+            from .html import to_html
 
-        _write(options.html, to_html(report))
-    output = sys.stderr if options.json == "-" else sys.stdout
-    if options.json != "-":
+            write(options.html, to_html(report))
+    shown = not continuous.takes_output(options)
+    output = sys.stdout if shown else sys.stderr
+    if shown and options.all is not None:
+        from .packages import print_package
+
+        print_package(package, output)
+    elif shown:
         print_report(report, output)
-    if baseline is not None:
-        print_regressions(regressions, options.baseline, output)
-    failed = bool(regressions)
-    if fail_under is not None and report.coverage < fail_under:
-        print(f"{report.coverage:.2f} % is under the {fail_under:g} % of --fail-under", file=sys.stderr)
-        failed = True
+        for line in advice:
+            print(line, file=output)
+    failed = continuous.finish(options, results, baseline, output, write)
+    if fail_under is not None:
+        for report in [each.report for each in results.audited]:
+            if report.coverage < fail_under:
+                what = f"{report.type_name}: " if options.all is not None else ""
+                text = f"{what}{report.coverage:.2f} % is under the {fail_under:g} % of --fail-under"
+                print(text, file=sys.stderr)
+                failed = True
     return 1 if failed else 0
 
 
-def _audited(options: argparse.Namespace) -> AuditReport:
-    from .api import api_named
-    from .run import Auditor
+def _audited_package(options: argparse.Namespace, project: Project) -> PackageReport:
+    from .packages import audit_package
     from .terminal import progress_bar
 
-    api = api_named(options.api)
+    with progress_bar() as progress:
+        return audit_package(
+            options.all,
+            api=options.api or "tensorlike",
+            only=options.only or (),
+            options={name.replace(":", "."): given for name, given in project.types.items()},
+            plain_results=options.plain_results,
+            progress=progress,
+        )
 
+
+def audited(options: argparse.Namespace, *, advise: bool = False) -> tuple[AuditReport, Source | None, list[str]]:
+    """Audit the type that `options` name; return the report, where its `__torch_function__` is, and what to do next."""
+    with _running_code_of(options.target):
+        report, source, advice = _audited(options, advise)
+    report.target = one_line(options.target)
+    return report, source, advice
+
+
+@contextlib.contextmanager
+def _auditor(options: argparse.Namespace, progress: Callable[[int, int, str], None] | None) -> Iterator[Any]:
+    """Yield the module of the type and the Auditor that the options ask for."""
+    from .api import api_named
+    from .run import Auditor
+
+    api = api_named(options.api or "tensorlike")
     with target(options.target) as (module, kind):
         given: dict[str, Any] = {}
         for option, name in (("--make", "make"), ("--from-dense", "from_dense"), ("--to-dense", "to_dense")):
@@ -194,30 +300,80 @@ def _audited(options: argparse.Namespace) -> AuditReport:
             if expression is not None:
                 given[name] = evaluated(expression, option, module, kind)
         _, maker = instances_of(kind, api=api, **given)
-        if options.make is not None:
-            maker.how = one_line(options.make)
-        elif options.from_dense is not None:
-            maker.how = one_line(options.from_dense)
-        with progress_bar() as progress:
-            return Auditor(kind, maker, only=options.only, progress=progress, api=api).run()
+        # The first makes instances, the second where that raises.
+        expressions = [one_line(how) for how in (options.from_dense, options.make) if how is not None]
+        maker.how = ", else ".join(expressions) or maker.how
+        yield (
+            module,
+            kind,
+            Auditor(
+                kind,
+                maker,
+                only=options.only or (),
+                progress=progress,
+                api=api,
+                plain_results=options.plain_results,
+            ),
+        )
 
 
-def _baseline(path: str) -> AuditReport:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return AuditReport.from_json(file.read())
-    except OSError as error:
-        raise AuditError(f"cannot read the baseline {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise AuditError(f"the baseline {path} is not usable: {error}") from error
+def _audited(options: argparse.Namespace, advise: bool) -> tuple[AuditReport, Source | None, list[str]]:
+    """Return the report, the type's source, and what to do next with a type that answers next to nothing."""
+    from .parallel import available_jobs
+    from .terminal import progress_bar
+
+    with progress_bar() as progress, _auditor(options, progress) as (_, kind, auditor):
+        jobs = available_jobs() if options.jobs is None else options.jobs
+        report: AuditReport = auditor.run(jobs)
+        if not advise:
+            return report, source_of(kind), []
+        from .next_steps import advice
+
+        return report, source_of(kind), advice(auditor, report, jobs, options.to_dense)
 
 
-def _write(path: str, text: str) -> None:
+def _repro(options: argparse.Namespace) -> int:
+    from .repro import Making, repro
+
+    with _running_code_of(options.target), _auditor(options, None) as (module, _, auditor):
+        file = os.path.abspath(getattr(module, "__file__", None) or "")
+        folder = next((p for p in sys.path if p and file.startswith(os.path.join(os.path.abspath(p), ""))), "")
+        name = options.target.rpartition(":")[2]
+        making = Making(module, folder, name, options.make, options.from_dense, options.to_dense)
+        program, others = repro(auditor, making, options.repro)
+    print(program, end="")
+    if others:
+        print(f"Also wrong, each with a program of its own: {', '.join(others)}", file=sys.stderr)
+    return 0
+
+
+def _check_all(options: argparse.Namespace) -> None:
+    """Raise AuditError for options of one type that are given together with --all."""
+    given = [option for option in ("target", "make", "from_dense", "to_dense") if getattr(options, option) is not None]
+    if given:
+        what = "FILE_OR_MODULE:TYPE" if given[0] == "target" else f"--{given[0].replace('_', '-')}"
+        raise AuditError(f"{what} is for one type, --all for all types of a package: give one of them")
+
+
+def _write_pages(path: str, results: Results) -> None:
+    """Write an HTML page that lists the types, and beside it a folder with the page of each."""
+    from .html import to_html
+    from .outputs import html_index
+
+    folder = f"{os.path.splitext(path)[0]}-types"
+    os.makedirs(folder, exist_ok=True)
+    for report in (each.report for each in results.audited):
+        write(os.path.join(folder, f"{report.type_name}.html"), to_html(report))
+    write(path, html_index(results, os.path.basename(folder)))
+
+
+def write(path: str, text: str, *, append: bool = False) -> None:
+    """Write a text to a file, or to standard output for `-`; raise AuditError when it cannot be written."""
     if path == "-":
         sys.stdout.write(text)
         return
     try:
-        with open(path, "w", encoding="utf-8") as file:
+        with open(path, "a" if append else "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
         raise AuditError(f"cannot write {path}: {error.strerror or error}") from error

@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 __all__ = [
     "described",
+    "interrupted",
     "interrupts_noted",
     "let_through",
     "module_of",
@@ -41,6 +43,12 @@ class _Interrupts:
 
 def _interrupt(number: int, frame: Any) -> None:
     _Interrupts.received = True
+    raise KeyboardInterrupt
+
+
+def interrupted() -> NoReturn:
+    """Raise the user's interrupt, which another process has received."""
+    _Interrupts.received = _Interrupts.noted
     raise KeyboardInterrupt
 
 
@@ -133,10 +141,14 @@ def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
+#: The address in the default `repr` of an object, which is another one in every run.
+_ADDRESS = re.compile(r"(?<= at )0x[0-9A-Fa-f]{6,16}\b")
+
+
 def one_line(text: str) -> str:
-    """Return a text in one line that can be printed."""
+    """Return a text in one line that can be printed, without addresses of objects."""
     # The methods of `str` itself: what `__str__` returns may be of a subclass.
-    return printable(" ".join(str.split(text)))
+    return printable(_ADDRESS.sub("0x…", " ".join(str.split(text))))
 
 
 def text_of_error(error: BaseException) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from typing import Any, NamedTuple
+
+from tensorlike.overrides.pages import as_script_data, rendered
 
 from .making import AuditError
-from .model import FAULTY, AuditReport, AuditRow, Outcome, Totals, ValueCheck
+from .model import AuditReport, AuditRow, Outcome, Totals, ValueCheck, without_particulars
 from .terminal import headline
 
 __all__ = ["require_jinja", "to_html"]
 
 #: The parts of a namespace's bar, in the order they are drawn.
-_PARTS = ("passed", "wrong", "lost", "missing")
+_TINTS = ("passed", "wrong", "missing", "lost")
 
 
 def require_jinja() -> None:
@@ -22,53 +25,131 @@ def require_jinja() -> None:
         raise AuditError("an HTML report needs Jinja2: python3 -m pip install jinja2") from error
 
 
-def _status(row: AuditRow) -> str:
+def _kind(row: AuditRow) -> str:
+    """Return what the worst fault of a row is called, or its outcome when it has none."""
+    return row.faults[0].partition(":")[0] if row.faults else row.outcome.label
+
+
+def _text(row: AuditRow) -> str:
+    """Return the worst fault of a row without its kind, or why there was no call."""
+    return row.faults[0].partition(":")[2].strip() if row.faults else "" if row.called else row.reason
+
+
+def _cause(row: AuditRow) -> tuple[str, ...]:
+    """Return what rows listed together share: the fault's cause, or the outcome and why there was no call."""
+    return (row.cause,) if row.faults else (_kind(row), "" if row.called else without_particulars(row.reason))
+
+
+def _tint(row: AuditRow) -> str:
     """Return the part of the bar that a row belongs to."""
     if not row.called:
         return "uncalled"
     if row.passed:
         return "passed"
-    if row.outcome is Outcome.NOT_IMPLEMENTED:
-        return "missing"
-    if row.outcome is Outcome.TYPE_LOST and not row.signature and row.value is not ValueCheck.DIFFERS:
-        return "lost"
-    return "wrong"
+    # Wrong results are worse than missing functions, and these than answers of another type.
+    return "wrong" if row.severity > 4 else "missing" if row.severity > 2 else "lost"
 
 
 def _parts(totals: Totals) -> list[dict[str, Any]]:
-    counts = dict.fromkeys(_PARTS, 0)
-    for row in totals.rows:
-        if row.called:
-            counts[_status(row)] += 1
+    counts = Counter(_tint(row) for row in totals.rows if row.called)
     return [
-        {"status": status, "count": count, "percent": round(100 * count / totals.called, 3)}
-        for status, count in counts.items()
-        if count
+        {"tint": tint, "count": counts[tint], "percent": round(100 * counts[tint] / totals.called, 3)}
+        for tint in _TINTS
+        if counts[tint]
     ]
+
+
+class _Cause(NamedTuple):
+    """Rows that one change of the type would mend."""
+
+    kind: str
+    tint: str
+    text: str
+    #: Whether `text` is that of one row among others.
+    example: bool
+    rows: list[AuditRow]
+    passed: bool
+
+    @property
+    def lead(self) -> AuditRow:
+        """The row whose function a reader is most likely to know."""
+        return min(self.rows, key=lambda row: (row.function.count("."), "_" in row.function, len(row.function)))
+
+
+def _causes(report: AuditReport) -> list[_Cause]:
+    """Return the rows by cause: the worst first, then the one with most calls; what was not called last."""
+    groups: dict[tuple[str, ...], list[AuditRow]] = {}
+    for row in report.rows:
+        groups.setdefault((_tint(row), *_cause(row)), []).append(row)
+    found = []
+    for rows in groups.values():
+        rows.sort(key=lambda row: row.key)
+        first = rows[0]
+        texts = {_text(row) for row in rows}
+        # The message of one refusal names its operator and types alone.
+        text = _text(first) if len(texts) == 1 or first.outcome is not Outcome.NOT_IMPLEMENTED else ""
+        passed = first.passed or not first.called
+        found.append(_Cause(_kind(first), _tint(first), text, len(texts) > 1 and bool(text), rows, passed))
+    found.sort(key=lambda cause: (-cause.rows[0].severity, not cause.rows[0].called, -len(cause.rows)))
+    return found
+
+
+def _legend(causes: list[_Cause]) -> list[tuple[str, str]]:
+    """Return each tint with the kinds that have it."""
+    kinds: dict[str, dict[str, None]] = {}
+    for cause in causes:
+        kinds.setdefault(cause.tint, {})[cause.kind] = None
+    return [(tint, ", ".join(kinds[tint])) for tint in (*_TINTS, "uncalled") if tint in kinds]
+
+
+def _details(row: AuditRow) -> list[tuple[str, str | list[str]]]:
+    """Return what a row's details say: each term with a text, or a list of them."""
+    meaning = row.outcome.meaning
+    if row.type_lost and row.outcome is Outcome.FALLBACK:
+        meaning += " The answer is not of the type."
+    value = row.difference or ("" if row.value is ValueCheck.NOT_COMPARED else "as computed with plain tensors")
+    signature = [problem.text + (" (seen in a call)" if problem.confirmed else "") for problem in row.signature]
+    found: list[tuple[str, str | list[str]]] = [
+        ("Outcome", meaning),
+        ("Answer", row.answer),
+        ("Error", f"{row.error_type}: {row.error}" if row.error_type else ""),
+        ("Reason", row.reason),
+        ("Answered by", row.answered_by),
+        ("Signature", signature),
+        ("Value", value),
+        ("Warnings", row.warnings),
+        ("Printed", row.printed),
+    ]
+    return [(term, text) for term, text in found if text]
+
+
+def _data(causes: list[_Cause]) -> list[list[Any]]:
+    """Return what the page's script makes lines of: the rows of all causes, one cause after the other."""
+    found: list[list[Any]] = []
+    for cause in causes:
+        for row in cause.rows:
+            # What the heading of the cause says need not stand in each line.
+            text = _text(row) if cause.example else ""
+            if len(row.faults) > 1:
+                text = f"{text} (and {len(row.faults) - 1} more)".strip()
+            found.append([row.function, row.operand, row.namespace, text, row.call, _details(row)])
+    return found
 
 
 def to_html(report: AuditReport) -> str:
     """Return the report as an HTML document. Raises AuditError when Jinja2 is not installed."""
     require_jinja()
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("tensorlike.overrides.audit", package_path=""),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    rank = {id(row): index for index, row in enumerate(report.worst())}
-    rows = sorted(report.rows, key=lambda row: (rank.get(id(row), len(rank)), row.function, row.operand))
-    totals = report.totals
-    return environment.get_template("report.html.j2").render(
+    causes = _causes(report)
+    kinds: Counter[str] = Counter()
+    for cause in causes:
+        kinds[cause.kind] += len(cause.rows)
+    return rendered(
+        "audit/report.html.j2",
         report=report,
-        totals=totals,
         headline=headline(report),
-        outcomes=[o for o in Outcome if totals.outcomes[o]],
-        faulty=FAULTY,
         namespaces=[(name, group, _parts(group)) for name, group in report.by_namespace().items()],
-        rows=[(row, _status(row)) for row in rows],
-        ValueCheck=ValueCheck,
+        legend=_legend(causes),
+        causes=causes,
+        kinds=kinds,
+        data=as_script_data(_data(causes)),
     )

@@ -17,7 +17,9 @@ import contextlib
 import difflib
 import importlib
 import importlib.util
+import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -46,7 +48,9 @@ class AuditError(ValueError):
 def a(kind: type) -> str:
     """Return the name of a type with its article."""
     name = name_of(kind)
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+    spelled = len(name) == 1 or name.isupper()  # letter by letter: an F, a U
+    sound = r"[AEFHILMNORSX]" if spelled else r"(?i)(?!eu|one|uni|use|uti)[aeiou]"
+    return f"{'an' if re.match(sound, name) else 'a'} {name}"
 
 
 class InstanceMaker:
@@ -61,6 +65,7 @@ class InstanceMaker:
         from_dense: Callable[[Any], Any] | None,
         to_dense: Callable[[Any], Any] | None,
         how: str,
+        plain_results: str = "lost",
     ) -> None:
         self.kind = kind
         self.api = api
@@ -72,6 +77,8 @@ class InstanceMaker:
         self.takes_tensors = from_dense is not None
         self.has_fixed = make is not None
         self.reads_values = to_dense is not None
+        #: Whether plain tensors are meant as answers, one of `options.PLAIN_RESULTS`.
+        self.plain_results = plain_results
 
     def _checked(self, value: Any, how: str) -> Any:
         if not isinstance(value, self.kind):
@@ -156,6 +163,12 @@ def instances_of(
     else:
         raise AuditError(f"audit() takes a type, or a function that returns an instance, not {type_or_maker!r}")
     _check_kind(kind, api)
+    from .options import options_of_class
+
+    said = options_of_class(kind)
+    if make is None and from_dense is None:
+        make, from_dense = said.get("make"), said.get("from_dense")
+    to_dense = to_dense or said.get("to_dense")
     how = "make" if make is not None else ""
     if from_dense is None and hasattr(kind, FROM_DENSE):
         from_dense = getattr(kind, FROM_DENSE)
@@ -169,14 +182,68 @@ def instances_of(
             to_dense = api.as_plain
     if from_dense is None and make is None:
         if issubclass(kind, api.tensor):
-            from_dense = lambda tensor: api.as_subclass(tensor, kind)
-            how = f"a tensor made a {name_of(kind)}"
+            from_dense, how = _from_tensor(kind, api)
         else:
             make = kind
             how = f"{name_of(kind)}()"
-    maker = InstanceMaker(kind, api, make=make, from_dense=from_dense, to_dense=to_dense, how=how)
+    maker = InstanceMaker(
+        kind,
+        api,
+        make=make,
+        from_dense=from_dense,
+        to_dense=to_dense,
+        how=how,
+        plain_results=said.get("plain_results", "lost"),
+    )
     maker.check()
     return kind, maker
+
+
+def _from_tensor(kind: type, api: AuditedApi) -> tuple[Callable[[Any], Any], str]:
+    """Return how an instance of a subclass of Tensor is made of a tensor, and that in words.
+
+    `as_subclass` skips the constructor, so that instances of a class with one of its own would lack what it sets: then
+    it is the constructor that is called with the tensor. Raises AuditError where it needs more than that.
+    """
+    constructor = _own_constructor(kind, api)
+    if constructor is None:
+        return (lambda tensor: api.as_subclass(tensor, kind)), f"a tensor made {a(kind)}"
+    name = name_of(kind)
+    try:
+        signature = inspect.signature(constructor)
+        signature.bind(kind, None)
+    except (TypeError, ValueError):
+        pass
+    else:
+        return kind, f"{name}(tensor)"
+    required = [
+        p.name if p.kind is not p.KEYWORD_ONLY else f"{p.name}=..."
+        for p in list(signature.parameters.values())[1:]
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
+    rest, needed = ", ".join(["t", *required[1:]]), ", ".join(required) or "no tensor"
+    raise AuditError(
+        f"cannot make {a(kind)} of a tensor: {constructor.__qualname__}() needs {needed}, and "
+        f"an instance made without it would lack what it sets; give --from-dense "
+        f'"lambda t: {name}({rest})" or --make EXPR (in Python: from_dense=, make=), or the type a classmethod '
+        f"{FROM_DENSE}(cls, tensor)"
+    )
+
+
+def _own_constructor(kind: type, api: AuditedApi) -> Any:
+    """Return the `__init__` or `__new__` with parameters that comes before the library's own, None without one."""
+    for base in kind.__mro__:
+        if base is api.tensor:
+            return None
+        for name in ("__init__", "__new__"):
+            method = vars(base).get(name)
+            function = getattr(method, "__func__", method)
+            code = getattr(function, "__code__", None)
+            if code is None or api.is_own_code(code):
+                continue
+            if code.co_argcount + code.co_kwonlyargcount > 1 or code.co_flags & inspect.CO_VARARGS:
+                return function
+    return None
 
 
 def _has_protocol(value: Any) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import enum
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,12 +14,14 @@ __all__ = [
     "FAULTY",
     "AuditReport",
     "AuditRow",
+    "Cause",
     "Outcome",
     "Regression",
     "SignatureFault",
     "SignatureProblem",
     "Totals",
     "ValueCheck",
+    "without_particulars",
 ]
 
 FORMAT = "tensorlike-audit"
@@ -32,6 +36,7 @@ class Outcome(enum.Enum):
     FALLBACK = "fallback"
     TYPE_LOST = "type_lost"
     NOT_IMPLEMENTED = "not_implemented"
+    REFUSED = "refused"
     RAISED = "raised"
     RECURSED = "recursed"
     NOT_CALLED = "not_called"
@@ -53,18 +58,20 @@ _LABELS = {
     Outcome.FALLBACK: "fallback",
     Outcome.TYPE_LOST: "type lost",
     Outcome.NOT_IMPLEMENTED: "NotImplemented",
+    Outcome.REFUSED: "refused",
     Outcome.RAISED: "raised",
     Outcome.RECURSED: "recursed",
     Outcome.NOT_CALLED: "not called",
 }
 
 _MEANINGS = {
-    Outcome.OWN: "The type's own implementation answered.",
-    Outcome.INHERITED: "An implementation of a base class answered, or the default one.",
+    Outcome.OWN: "The type's own implementation answered; it may have handed the call on to Tensor's.",
+    Outcome.INHERITED: "An implementation of a base class answered, or the default one: the type's own was not asked.",
     Outcome.FALLBACK: "The type's implementation called the function again on plain tensors.",
     Outcome.TYPE_LOST: "The type answered, but not with an instance of the type where the function returns tensors.",
     Outcome.NOT_IMPLEMENTED: "The type returned NotImplemented, so that the call is a TypeError.",
-    Outcome.RAISED: "The call raised an exception.",
+    Outcome.REFUSED: "The type's own code raised NotImplementedError, or TypeError with a reason.",
+    Outcome.RAISED: "The call raised an exception that nobody meant to raise.",
     Outcome.RECURSED: "The implementation called itself without end.",
     Outcome.NOT_CALLED: "No sample call can be made with an instance there, or the function does not ask its type.",
 }
@@ -77,6 +84,7 @@ _SEVERITY = {
     Outcome.NOT_CALLED: 0,
     Outcome.TYPE_LOST: 1,
     Outcome.NOT_IMPLEMENTED: 2,
+    Outcome.REFUSED: 2,
     Outcome.RAISED: 3,
     Outcome.RECURSED: 4,
 }
@@ -131,6 +139,8 @@ class AuditRow:
     answered_by: str = ""
     #: Tensors were expected and none, or too few, of the results are of the type. A fault only for `TYPE_LOST`.
     type_lost: bool = False
+    #: Tensor's default implementation computed the answer, also where the type's own one was asked and called it.
+    by_default: bool = False
     signature: list[SignatureProblem] = dataclasses.field(default_factory=list)
     value: ValueCheck = ValueCheck.NOT_COMPARED
     difference: str = ""
@@ -164,13 +174,15 @@ class AuditRow:
         return found
 
     @property
+    def cause(self) -> str:
+        """The fault without what differs from call to call: rows of one cause are counted together."""
+        return _cause(self)
+
+    @property
     def passed(self) -> bool:
         """Whether the type answered without a fault."""
         return (
-            self.called
-            and self.outcome not in FAULTY
-            and not self.signature
-            and self.value is not ValueCheck.DIFFERS
+            self.called and self.outcome not in FAULTY and not self.signature and self.value is not ValueCheck.DIFFERS
         )
 
     @property
@@ -188,6 +200,7 @@ class AuditRow:
         found["outcome"] = self.outcome.value
         found["value"] = self.value.value
         found["passed"] = self.passed
+        found["cause"] = self.cause
         for problem in found["signature"]:
             problem["fault"] = problem["fault"].value
         return found
@@ -212,6 +225,47 @@ class AuditRow:
             for problem in data.get("signature", ())
         ]
         return cls(**values)
+
+
+#: What differs between calls that fail for one reason: names, numbers, dtypes with shapes, and quoted text.
+_PARTICULARS = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|\w+(?:\.\w+)+(?:\(.*\))?|\w*\d[\w.]*(?:\[[^\]]*\])?|\w+\(\)")
+
+
+def without_particulars(text: str) -> str:
+    """Return a message without what differs from call to call."""
+    return _PARTICULARS.sub("…", text.partition("\n")[0])
+
+
+def _cause(row: AuditRow) -> str:
+    if row.value is ValueCheck.DIFFERS and (row.outcome not in FAULTY or _SEVERITY[row.outcome] < 3):
+        kind = next((word for word in ("shape", "dtype", "raises") if f"{word} " in row.difference), "")
+        return {"": "the value differs", "raises": "to_dense raises"}.get(kind, f"the {kind} differs")
+    if row.outcome is Outcome.RAISED or not (row.outcome in FAULTY or row.signature):
+        refused = [p for p in row.signature if p.fault is SignatureFault.REFUSED]
+        if not refused:
+            text = without_particulars(row.error)
+            return f"{row.outcome.label}: {row.error_type}: {text}".removesuffix(": ") if row.error_type else ""
+    if row.outcome in FAULTY and row.outcome is not Outcome.RAISED:
+        if row.outcome is Outcome.REFUSED:
+            return f"refused: {row.error_type}: {without_particulars(row.error)}".removesuffix(": ")
+        return row.outcome.label
+    if row.signature:
+        problem = row.signature[0]
+        return f"signature: {problem.fault.value} parameter {problem.parameter}"
+    return ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cause:
+    """One thing that is wrong, and the rows that show it, the worst first."""
+
+    text: str
+    rows: tuple[AuditRow, ...]
+
+    @property
+    def example(self) -> AuditRow:
+        """The row that shows it first."""
+        return self.rows[0]
 
 
 class Totals:
@@ -295,29 +349,30 @@ class AuditReport:
         faulty = [row for row in self.rows if row.called and not row.passed]
         return sorted(faulty, key=lambda row: (-row.severity, row.function, row.operand))
 
-    def examples(self, limit: int) -> list[AuditRow]:
-        """Return at most `limit` of the worst rows, some of each kind, without those that are NotImplemented."""
-        kinds: dict[Any, list[AuditRow]] = {}
+    def causes(self) -> list[Cause]:
+        """Return what is wrong, each thing once with all its rows: the worst first, then the most frequent."""
+        groups: dict[str, list[AuditRow]] = {}
         for row in self.worst():
-            if row.outcome is not Outcome.NOT_IMPLEMENTED:
-                kind = (row.outcome if row.outcome in FAULTY else None, bool(row.signature))
-                kinds.setdefault(kind, []).append(row)
-        shares = dict.fromkeys(kinds, 0)
-        left = limit
-        while left > 0 and any(shares[kind] < len(rows) for kind, rows in kinds.items()):
-            for kind, rows in kinds.items():
-                if left > 0 and shares[kind] < len(rows):
-                    shares[kind] += 1
-                    left -= 1
-        chosen = [row for kind, rows in kinds.items() for row in rows[: shares[kind]]]
-        return sorted(chosen, key=lambda row: (-row.severity, row.function, row.operand))
+            groups.setdefault(row.cause, []).append(row)
+        found = [Cause(text, tuple(rows)) for text, rows in groups.items()]
+        return sorted(found, key=lambda cause: (-cause.example.severity, -len(cause.rows)))
 
     def row(self, function: str, operand: str) -> AuditRow:
         """Return the row of a function's full name and an operand; raise KeyError when there is none."""
         for row in self.rows:
             if row.key == (function, operand):
                 return row
-        raise KeyError((function, operand))
+        operands = [row.operand for row in self.rows if row.function == function]
+        known = operands or list(dict.fromkeys(row.function for row in self.rows))
+        wanted = operand if operands else function
+        near = difflib.get_close_matches(wanted, known, n=1) or [n for n in known if n.endswith(f".{wanted}")][:1]
+        what = (
+            f"{function} has no operand {operand!r}"
+            if operands
+            else f"no function of the report is called {function!r}"
+        )
+        end = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known[:8])}"
+        raise KeyError(f"row(): {what}; {end}")
 
     def regressions(self, baseline: AuditReport) -> list[Regression]:
         """Return the rows that are worse than in `baseline`; a function that the baseline does not have is no

@@ -20,7 +20,8 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ from tensorlike.overrides.writing import _TABLE, TensorLike
 from .answering import Answering, Trace, handlers_of, is_watched
 from .api import AuditedApi, AuditedFunction, Call, TensorlikeApi
 from .arguments import Place, at, copied, difference, fitted, lost, mapped, places, replaced, shown_call, text_of
+from .failures import is_deliberate
 from .foreign import (
     described,
     let_through,
@@ -46,15 +48,18 @@ from .foreign import (
 )
 from .making import AuditError, InstanceMaker, a
 from .model import FAULTY, AuditReport, AuditRow, Outcome, SignatureProblem, ValueCheck
-from .signatures import compared, confirmed, is_refusal, refusal
+from .parallel import Audited, available_jobs, in_workers
+from .signatures import compared, confirmed, is_refused_by_python, refusal
 
-__all__ = ["Auditor", "matching"]
+__all__ = ["Attempt", "Auditor", "matching"]
 
 _TRIES = 12
+#: Outcomes that may be the sample's fault where the operand was not made for it.
+_UNSETTLED = (Outcome.RAISED, Outcome.REFUSED, Outcome.TYPE_LOST)
 _PRINTED = 2000
 
 
-class _Attempt(NamedTuple):
+class Attempt(NamedTuple):
     """The arguments of one audited call, and the same ones with plain tensors alone."""
 
     args: tuple[Any, ...]
@@ -70,8 +75,12 @@ class _Attempt(NamedTuple):
     compare: bool
     #: Makes the call with plain tensors once more: it may not have the same value every time.
     again: Callable[[], tuple[Any, Any, frozenset[str]]]
+    #: Makes the attempt once more, with an instance that no call has changed.
+    anew: Callable[[], Attempt]
     call: Call
     place: Place
+    #: The plain tensor that the instance was made from, or None.
+    sample: Any
 
 
 class _Answer(NamedTuple):
@@ -120,10 +129,15 @@ class Auditor:
         only: Sequence[str] = (),
         progress: Callable[[int, int, str], None] | None = None,
         api: AuditedApi | None = None,
+        plain_results: str | None = None,
     ) -> None:
         self.kind = kind
         self.maker = maker
         self.api: AuditedApi = TensorlikeApi() if api is None else api
+        #: The types that answers may have where functions return tensors.
+        self.kept: tuple[type, ...] = (kind,)
+        if (plain_results or maker.plain_results) == "ok":
+            self.kept = (kind, self.api.tensor)
         self.progress = progress
         functions = self.api.functions()
         for pattern in only:
@@ -133,18 +147,21 @@ class Auditor:
         self.handlers = handlers_of(kind, self.api)
         self.watched = is_watched(kind, self.handlers)
         self.warnings: Counter[str] = Counter()
+        #: Called with the function, the operand and the arguments before each call.
+        self.on_attempt: Callable[[AuditedFunction, str, Attempt], None] | None = None
 
-    def run(self) -> AuditReport:
-        """Make all calls and return the report."""
+    def run(self, jobs: int = 0) -> AuditReport:
+        """Make all calls and return the report. With `jobs`, so many processes make them where they can be forked."""
         begin = time.perf_counter()
-        rows: list[AuditRow] = []
-        with self.api.same_random_numbers():
-            for index, function in enumerate(self.functions):
-                if self.progress is not None:
-                    self.progress(index, len(self.functions), function.name)
-                rows.extend(self.audit_function(function))
+        with self.api.repeatable(), self.api.same_random_numbers():
+            results = self._results(jobs)
         if self.progress is not None:
             self.progress(len(self.functions), len(self.functions), "")
+        rows: list[AuditRow] = []
+        given: Counter[str] = Counter()
+        for result in results:
+            rows += result.rows
+            given.update(result.warnings)
         return AuditReport(
             type_name=qualified_name(self.kind),
             rows=rows,
@@ -152,16 +169,62 @@ class Auditor:
             version=self.api.version,
             instances=self.maker.how,
             seconds=round(time.perf_counter() - begin, 3),
-            warnings=dict(self.warnings),
+            warnings=dict(given),
         )
+
+    def _results(self, jobs: int) -> list[Audited]:
+        """Return the results of all functions in their order."""
+        total = len(self.functions)
+        if not jobs or not available_jobs():
+            results = []
+            for index, function in enumerate(self.functions):
+                if self.progress is not None:
+                    self.progress(index, total, function.name)
+                results.append(self.audited(index, {}))
+            return results
+        # The forms of one function come after each other: one process has their samples.
+        families: dict[Any, list[int]] = {}
+        for index, function in enumerate(self.functions):
+            families.setdefault(function.family, []).append(index)
+        order = [index for members in families.values() for index in members]
+        if order:
+            # What the samples import is imported once, before the processes are forked.
+            next(iter(self.api.calls(self.functions[0])), None)
+        report = self.progress
+        progress = None if report is None else (lambda done, at: report(done, total, self.functions[at].name))
+        found = in_workers(self, order, jobs, progress)
+        return [found[index] for index in range(total)]
 
     # One function.
 
-    def audit_function(self, function: AuditedFunction) -> list[AuditRow]:
-        """Return the rows of one function, one for each operand."""
+    def audited(self, index: int, ended: Mapping[str, str], announce: Callable[[str], None] | None = None) -> Audited:
+        """Return the rows of the function numbered `index`, whichever functions were audited before it."""
+        self.warnings = Counter()
+        with self.api.same_random_numbers():
+            rows = self.audit_function(self.functions[index], ended, announce)
+        return Audited(rows, self.warnings)
+
+    def audit_function(
+        self,
+        function: AuditedFunction,
+        ended: Mapping[str, str] = MappingProxyType({}),
+        announce: Callable[[str], None] | None = None,
+    ) -> list[AuditRow]:
+        """Return the rows of one function, one for each operand.
+
+        `announce` is called with each operand before any call with it. An operand in `ended` is not tried: calls with
+        it end the process, in the manner stated there.
+        """
         calls = sorted(self.api.calls(function), key=lambda call: _simplicity(call, self.api.tensor))
         rows: list[AuditRow] = []
         for index, parameter in enumerate(p for p in function.parameters if p.operand):
+            if announce is not None:
+                announce(parameter.name)
+            if parameter.name in ended:
+                row = AuditRow(function.name, function.namespace, function.form, parameter.name, Outcome.RAISED)
+                row.error = ended[parameter.name]
+                rows.append(row)
+                continue
             try:
                 row, answering = self._audit_operand(function, parameter.name, calls)
             except BaseException as error:
@@ -205,7 +268,7 @@ class Auditor:
             if best is None or judged[0].severity < best[0].severity:
                 best = judged
             # With an operand made for the sample, the sample cannot be the cause, nor of an answer or NotImplemented.
-            settled = attempt.fits or best[0].outcome not in (Outcome.RAISED, Outcome.TYPE_LOST)
+            settled = attempt.fits or best[0].outcome not in _UNSETTLED
             if settled or tries >= _TRIES:
                 break
         if best is not None:
@@ -216,9 +279,21 @@ class Auditor:
         row = AuditRow(function.name, function.namespace, function.form, operand, Outcome.NOT_CALLED, reason=reason)
         return row, None
 
-    def _audit_parameters(
-        self, function: AuditedFunction, operand: str, calls: Sequence[Call], row: AuditRow
-    ) -> None:
+    def faulty_attempts(self, function: AuditedFunction, operand: str) -> Iterator[tuple[AuditRow, Attempt]]:
+        """Make every call with an instance as `operand` and yield those that are faults, with how to make them anew."""
+        calls = list(self.api.calls(function))
+        if self.api.excluded(function, operand, self.kind):
+            return
+        for chosen in (calls, *(chosen for _, chosen in self._variations(function, calls))):
+            for attempt in self._attempts(function, operand, chosen):
+                if isinstance(attempt, str):
+                    continue
+                row, _ = self._judged(function, operand, attempt)
+                if row.called and not row.passed:
+                    with contextlib.suppress(_Unusable):
+                        yield row, attempt.anew()
+
+    def _audit_parameters(self, function: AuditedFunction, operand: str, calls: Sequence[Call], row: AuditRow) -> None:
         """Call the function with each optional parameter away from its default, and by keyword."""
         refused: list[SignatureProblem] = []
         for parameter, chosen in self._variations(function, calls):
@@ -228,19 +303,22 @@ class Auditor:
                 if isinstance(attempt, str):
                     continue
                 tries += 1
-                judged, _ = self._judged(function, operand, attempt)
+                judged, _ = self._judged(function, operand, attempt, in_words=False)
                 problem = None
                 if row.error_type and (judged.error_type, judged.error) == (row.error_type, row.error):
                     break  # The parameter makes no difference.
                 if judged.outcome in FAULTY and judged.outcome is not Outcome.TYPE_LOST:
-                    problem = refusal(parameter, judged.call, f"{judged.error_type}: {judged.error}")
-                    if not attempt.fits and not judged.signature and judged.outcome is Outcome.RAISED:
+                    problem = refusal(
+                        parameter, self._in_words(function, attempt), f"{judged.error_type}: {judged.error}"
+                    )
+                    if not attempt.fits and not judged.signature and judged.outcome in _UNSETTLED:
                         # The shapes may be at fault: another sample.
                         problem = None
                         if tries < _TRIES:
                             continue
                 elif judged.value is ValueCheck.DIFFERS and row.value is not ValueCheck.DIFFERS:
-                    row.value, row.difference = ValueCheck.DIFFERS, f"{judged.call} gives {judged.difference}"
+                    row.value = ValueCheck.DIFFERS
+                    row.difference = f"{self._in_words(function, attempt)} gives {judged.difference}"
                 break
             if problem is not None:
                 refused.append(problem)
@@ -273,7 +351,7 @@ class Auditor:
 
     # One call.
 
-    def _attempts(self, function: AuditedFunction, operand: str, calls: Sequence[Call]) -> Iterator[_Attempt | str]:
+    def _attempts(self, function: AuditedFunction, operand: str, calls: Sequence[Call]) -> Iterator[Attempt | str]:
         """Yield calls in which an instance is the operand, or the reason why a sample cannot be used."""
         for call in calls:
             found = list(places(call, function, operand, self.api.tensor))
@@ -294,7 +372,7 @@ class Auditor:
             return (operand,) if _is_number(call.kwargs[operand]) else None
         return (operand,) if operand == "out" else None
 
-    def _with_instance(self, function: AuditedFunction, call: Call, place: Place) -> Iterator[_Attempt | str]:
+    def _with_instance(self, function: AuditedFunction, call: Call, place: Place) -> Iterator[Attempt | str]:
         for from_sample in (True, False):
             if not (self.maker.takes_tensors if from_sample else self.maker.has_fixed):
                 continue
@@ -305,10 +383,11 @@ class Auditor:
             else:
                 return
 
-    def _attempt(self, function: AuditedFunction, call: Call, place: Place, from_sample: bool) -> _Attempt:
+    def _attempt(self, function: AuditedFunction, call: Call, place: Place, from_sample: bool) -> Attempt:
         api, maker = self.api, self.maker
         args, kwargs = copied(list(call.args), api), copied(call.kwargs, api)
         sample: Any = None
+        asked = place
         if place == ("out",) and "out" not in kwargs:
             result = self._run_plain(function, call.args, call.kwargs)[0]
             sample = self._output_like(result)
@@ -339,8 +418,10 @@ class Auditor:
         if not _is_written_to(function, place):
             written = None
         again = functools.partial(self._run_plain, function, *plain, place)
+        anew = functools.partial(self._attempt, function, call, asked, from_sample)
         with_instance = replaced(args, kwargs, place, instance)
-        return _Attempt(*with_instance, expected, written, given, fits, compare, again, call, place)
+        made_from = copied(sample, api) if from_sample else None
+        return Attempt(*with_instance, expected, written, given, fits, compare, again, anew, call, place, made_from)
 
     def _output_like(self, result: Any) -> Any:
         api = self.api
@@ -378,7 +459,7 @@ class Auditor:
             warnings.simplefilter("ignore")
             yield
 
-    def _call(self, function: AuditedFunction, attempt: _Attempt) -> _Answer:
+    def _call(self, function: AuditedFunction, attempt: Attempt) -> _Answer:
         trace = Trace(self.api, self.kind, self.handlers, function, attempt.args, attempt.kwargs)
         printed = _Printed()
         result: Any = None
@@ -407,12 +488,61 @@ class Auditor:
         return _Answer(result, error, trace, printable(printed.getvalue()[:_PRINTED]), given)
 
     def _judged(
-        self, function: AuditedFunction, operand: str, attempt: _Attempt
+        self, function: AuditedFunction, operand: str, attempt: Attempt, *, in_words: bool = True
     ) -> tuple[AuditRow, Answering | None]:
-        """Make one call and return its row."""
+        """Make one call and return its row.
+
+        Where the calls are observed by a mode, what seems wrong is looked at again without it: PyTorch's own functions
+        may differ under a mode (`l1_loss` drops its weight), for which the type is not to blame.
+        """
+        row, answering = self._observed(function, operand, attempt, in_words)
+        if self.api.observes_by_mode and (row.value is ValueCheck.DIFFERS or row.outcome is Outcome.RAISED):
+            try:
+                again = attempt.anew()
+            except _Unusable:
+                return row, answering
+            self._look_again(row, function, again)
+        return row, answering
+
+    def _look_again(self, row: AuditRow, function: AuditedFunction, attempt: Attempt) -> None:
+        """Clear what was wrong with a call only while it was observed."""
         with self._quiet():
-            call = shown_call(function.name, attempt.args, attempt.kwargs, self.api)
+            try:
+                result = contextvars.copy_context().run(function.key, *attempt.args, **attempt.kwargs)
+            except BaseException as error:
+                let_through(error)
+                return
+        if row.outcome is Outcome.RAISED:
+            row.outcome, row.error_type, row.error, row.signature = Outcome.OWN, "", "", []
+            row.answer = text_of(result)
+            if lost(attempt.expected, result, self.kept, self.api.tensor) and not function.nowrap:
+                row.outcome, row.type_lost = Outcome.TYPE_LOST, True
+                row.reason = f"the answer is {a(type(result))}, not {a(self.kind)}"
+        row.value, row.difference = ValueCheck.NOT_COMPARED, ""
+        if attempt.compare:
+            self._compare_all(row, attempt, result)
+
+    def _in_words(self, function: AuditedFunction, attempt: Attempt) -> str:
+        """Return an attempt that was called already as a line of Python."""
+        with contextlib.suppress(_Unusable):
+            attempt = attempt.anew()
+        with self._quiet():
+            return shown_call(function.name, attempt.args, attempt.kwargs, self.api)
+
+    def _observed(
+        self, function: AuditedFunction, operand: str, attempt: Attempt, in_words: bool
+    ) -> tuple[AuditRow, Answering | None]:
+        """Make one call, observed, and return its row, without the texts of the call and its answer unless `in_words`.
+
+        To print tensors takes longer than all else.
+        """
+        call = ""
+        if in_words:
+            with self._quiet():
+                call = shown_call(function.name, attempt.args, attempt.kwargs, self.api)
         row = AuditRow(function.name, function.namespace, function.form, operand, Outcome.OWN, call=call)
+        if self.on_attempt is not None:
+            self.on_attempt(function, operand, attempt)
         answer = self._call(function, attempt)
         trace, error = answer.trace, answer.error
         if self.watched and not trace.asked:
@@ -426,14 +556,14 @@ class Auditor:
         if error is not None:
             row.error_type, row.error = name_of(type(error)), text_of_error(error)
             row.outcome = self._failure(trace, error)
-            if row.outcome is Outcome.RAISED and is_refusal(error, self.api):
+            if row.outcome is Outcome.RAISED and is_refused_by_python(error, self.api):
                 row.signature = [refusal(operand, call, f"{row.error_type}: {row.error}")]
             error.__traceback__ = None
         elif answer.result is NotImplemented and trace.refused:
             # An operator leaves a call that every type refused to Python, which asks the other operand's method next.
             row.outcome = Outcome.NOT_IMPLEMENTED
         else:
-            self._judge_result(row, function, attempt, answer)
+            self._judge_result(row, function, attempt, answer, in_words)
         answering = trace.answering
         if answering is not None and error is None:
             row.answered_by = answering.where()
@@ -447,37 +577,45 @@ class Auditor:
             return Outcome.RECURSED
         # The error of an operator begins with Python's own words.
         text = text_of_error(error)
-        if isinstance(error, TypeError) and any(words in text for words in self.api.nobody_answered) and (
-            trace.refused or not self.handlers
+        if (
+            isinstance(error, TypeError)
+            and any(words in text for words in self.api.nobody_answered)
+            and (trace.refused or not self.handlers)
         ):
             return Outcome.NOT_IMPLEMENTED
-        return Outcome.RAISED
+        return Outcome.REFUSED if is_deliberate(error, self.api) else Outcome.RAISED
 
     def _judge_result(
-        self, row: AuditRow, function: AuditedFunction, attempt: _Attempt, answer: _Answer
+        self, row: AuditRow, function: AuditedFunction, attempt: Attempt, answer: _Answer, in_words: bool
     ) -> None:
         trace, result = answer.trace, answer.result
         with self._quiet():
-            row.answer = text_of(result)
+            if in_words:
+                row.answer = text_of(result)
             # The target of an in-place function keeps its type.
             target = bool(attempt.args) and result is attempt.args[0] and _is_written_to(function, (0,))
             row.type_lost = not (target or function.nowrap) and lost(
-                attempt.expected, result, self.kind, self.api.tensor
+                attempt.expected, result, self.kept, self.api.tensor
             )
         if trace.fell_back:
             row.outcome = Outcome.FALLBACK
         elif row.type_lost:
             row.outcome = Outcome.TYPE_LOST
             row.reason = f"the answer is {a(type(result))}, not {a(self.kind)}"
-        elif trace.default_answered or _implementer(self.kind, trace.owner, function) is not self.kind:
+        elif self.kind not in trace.asked_types and _implementer(self.kind, trace.owner, function) is not self.kind:
             row.outcome = Outcome.INHERITED
+        row.by_default = trace.default_answered
         if attempt.compare:
-            self._compare(row, attempt, "", attempt.expected, result)
-            if attempt.written is not None and row.value is not ValueCheck.DIFFERS:
-                operand = at(attempt.args, attempt.kwargs, attempt.place)
-                self._compare(row, attempt, "the operand afterwards: ", attempt.written, operand)
+            self._compare_all(row, attempt, result)
 
-    def _compare(self, row: AuditRow, attempt: _Attempt, where: str, expected: Any, actual: Any) -> None:
+    def _compare_all(self, row: AuditRow, attempt: Attempt, result: Any) -> None:
+        """Record in `row` whether the answer, and what the call wrote, have the expected values."""
+        self._compare(row, attempt, "", attempt.expected, result)
+        if attempt.written is not None and row.value is not ValueCheck.DIFFERS:
+            operand = at(attempt.args, attempt.kwargs, attempt.place)
+            self._compare(row, attempt, "the operand afterwards: ", attempt.written, operand)
+
+    def _compare(self, row: AuditRow, attempt: Attempt, where: str, expected: Any, actual: Any) -> None:
         """Record in `row` whether a value, its instances read by to_dense, is the expected one."""
         try:
             with self._quiet():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .answering import Answering
     from .api import AuditedApi, AuditedFunction, Call
 
-__all__ = ["compared", "confirmed", "is_refusal", "refusal"]
+__all__ = ["compared", "confirmed", "is_refused_by_python", "refusal"]
 
 _BINDING = re.compile(
     r"got an unexpected keyword argument|takes (from )?\d+ (to \d+ )?positional argument|takes no (keyword )?arguments"
@@ -102,7 +102,7 @@ def _passed(parameters: Sequence[Parameter], call: Call) -> set[str]:
     return {*by_position, *call.kwargs}
 
 
-def is_refusal(error: BaseException, api: AuditedApi) -> bool:
+def is_refused_by_python(error: BaseException, api: AuditedApi) -> bool:
     """Return whether Python refused the arguments when the type's code called a function."""
     if not isinstance(error, TypeError) or not _BINDING.search(text_of_error(error)):
         return False

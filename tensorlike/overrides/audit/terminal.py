@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from .model import AuditReport, Outcome, Regression, Totals
+from .model import AuditReport, Cause, Outcome, Regression, Totals
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["print_regressions", "print_report", "progress_bar"]
+__all__ = ["counted", "print_regressions", "print_report", "progress_bar"]
 
 _WIDTH_IN_A_FILE = 120
 _OFFENDERS = 20
@@ -23,6 +25,7 @@ _OUTCOMES = {
     Outcome.FALLBACK: "Fallback",
     Outcome.TYPE_LOST: "Type lost",
     Outcome.NOT_IMPLEMENTED: "NotImpl.",
+    Outcome.REFUSED: "Refused",
     Outcome.RAISED: "Raised",
     Outcome.RECURSED: "Recursed",
 }
@@ -55,12 +58,13 @@ def print_regressions(regressions: Sequence[Regression], name: str, file: IO[str
     if not regressions:
         print(f"No regressions against {name}.", file=file)
         return
-    print(f"{_counted(len(regressions), 'regression')} against {name}:", file=file)
+    print(f"{counted(len(regressions), 'regression')} against {name}:", file=file)
     for regression in regressions:
         print(f"  {regression.row.function}, {regression.row.operand}: {regression.text}", file=file)
 
 
-def _counted(count: int, what: str) -> str:
+def counted(count: int, what: str) -> str:
+    """Return a number with its noun, in the plural unless it is one."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
@@ -70,8 +74,8 @@ def headline(report: AuditReport) -> str:
     functions = len({row.function for row in report.rows})
     left_out = totals.outcomes[Outcome.NOT_CALLED]
     text = (
-        f"{report.type_name}: {totals.passed} of {_counted(totals.called, 'call')} of "
-        f"{_counted(functions, 'function')} answered with nothing wrong: {totals.coverage:.1f} %"
+        f"{report.type_name}: {totals.passed} of {counted(totals.called, 'call')} of "
+        f"{counted(functions, 'function')} answered with nothing wrong: {totals.coverage:.1f} %"
     )
     return f"{text} ({left_out} not called)" if left_out else text
 
@@ -119,20 +123,24 @@ def _left_out(report: AuditReport) -> str:
         return ""
     first = ", ".join(names[:4])
     more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-    return f"NotImplemented for {_counted(len(names), 'function')}: {first}{more}."
+    return f"NotImplemented for {counted(len(names), 'function')}: {first}{more}."
+
+
+def _causes(report: AuditReport) -> list[Cause]:
+    """Return what is wrong, without functions that the type leaves out."""
+    return [cause for cause in report.causes() if cause.example.outcome is not Outcome.NOT_IMPLEMENTED]
 
 
 def _notes(report: AuditReport, limit: int) -> Iterator[str]:
     # Missing functions are often nearly all: the table counts them, the list names the faults.
-    faults = sum(row.outcome is not Outcome.NOT_IMPLEMENTED for row in report.worst())
-    hidden = faults - limit
+    hidden = len(_causes(report)) - limit
     if hidden > 0:
-        yield f"… and {hidden} more; --html FILE or --json FILE lists them all."
+        yield f"… and {counted(hidden, 'more cause')}; --html FILE or --json FILE lists all calls."
     left_out = _left_out(report)
     if left_out:
         yield left_out
     for text, count in report.warnings.items():
-        yield f"Warned in {_counted(count, 'call')}: {text}"
+        yield f"Warned in {counted(count, 'call')}: {text}"
 
 
 def _rich_report(report: AuditReport, console: Console, limit: int) -> None:
@@ -159,16 +167,18 @@ def _rich_report(report: AuditReport, console: Console, limit: int) -> None:
         passed = Text(_passed(totals), style="bold green" if perfect else "bold")
         table.add_row(Text(name, style="bold" if name == "Total" else ""), *cells, passed)
     console.print(table, soft_wrap=True)
-    offenders = report.examples(limit)
-    if offenders:
+    causes = _causes(report)[:limit]
+    if causes:
         worst = Table(
             title="Worst first", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
         )
-        worst.add_column("Function", overflow="fold", min_width=24)
-        worst.add_column("Operand")
+        worst.add_column("Calls", justify="right", no_wrap=True, min_width=len("Calls"))
+        worst.add_column("For example", overflow="fold", min_width=24)
         worst.add_column("What is wrong", overflow="fold", ratio=1)
-        for row in offenders:
-            worst.add_row(Text(row.function), Text(row.operand), Text("\n".join(_short(f) for f in row.faults)))
+        for cause in causes:
+            row = cause.example
+            faults = "\n".join(_short(fault) for fault in row.faults)
+            worst.add_row(str(len(cause.rows)), Text(f"{row.function}, {row.operand}"), Text(faults))
         console.print(worst)
     for note in _notes(report, limit):
         console.print(Text(note), soft_wrap=True)
@@ -193,12 +203,14 @@ def _plain_report(report: AuditReport, file: IO[str], limit: int) -> None:
         cells = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:]))]
         print("  ".join(cells).rstrip(), file=file)
     print(file=file)
-    offenders = report.examples(limit)
-    if offenders:
+    causes = _causes(report)[:limit]
+    if causes:
         print("Worst first:", file=file)
-        for row in offenders:
+        for cause in causes:
+            row = cause.example
+            others = f" ({counted(len(cause.rows), 'call')})" if len(cause.rows) > 1 else ""
             for fault in row.faults:
-                print(f"  {row.function}, {row.operand}: {_short(fault)}", file=file)
+                print(f"  {row.function}, {row.operand}{others}: {_short(fault)}", file=file)
     for note in _notes(report, limit):
         print(note, file=file)
     print(headline(report), file=file)
@@ -208,18 +220,46 @@ class _Bar:
     """A progress bar on a terminal; as a callable it is what `audit` takes as `progress`."""
 
     def __init__(self, file: IO[str]) -> None:
+        self.file = file
+        self._next = 0.0
+
+    def __call__(self, done: int, total: int, name: str) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + 0.1
+            self.show(done, total, name)
+
+    def __enter__(self) -> Callable[[int, int, str], None]:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        print("\r\x1b[K", end="", file=self.file, flush=True)
+
+    def show(self, done: int, total: int, name: str) -> None:
+        filled = 30 * done // max(total, 1)
+        line = f"[{'#' * filled}{'.' * (30 - filled)}] {done}/{total} {name}"
+        # A line that is wrapped could not be written over.
+        print(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}", end="", file=self.file, flush=True)
+
+
+class _RichBar(_Bar):
+    def __init__(self, file: IO[str]) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+        super().__init__(file)
         columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-        # Output of the audited type is captured: rich must not redirect it.
+        # Output of the audited type is captured: rich must not redirect it. Nor may it draw in a thread of its own,
+        # which holds locks while a worker is forked.
         self.bar: Any = Progress(
-            *columns, console=Console(file=file), transient=True, redirect_stdout=False, redirect_stderr=False
+            *columns,
+            console=Console(file=file),
+            transient=True,
+            auto_refresh=False,
+            redirect_stdout=False,
+            redirect_stderr=False,
         )
         self.task = self.bar.add_task("", total=None)
-
-    def __call__(self, done: int, total: int, name: str) -> None:
-        self.bar.update(self.task, completed=done, total=total, description=name)
 
     def __enter__(self) -> Callable[[int, int, str], None]:
         self.bar.start()
@@ -227,6 +267,9 @@ class _Bar:
 
     def __exit__(self, *exception: object) -> None:
         self.bar.stop()
+
+    def show(self, done: int, total: int, name: str) -> None:
+        self.bar.update(self.task, completed=done, total=total, description=name, refresh=True)
 
 
 class _NoBar:
@@ -238,10 +281,14 @@ class _NoBar:
 
 
 def progress_bar() -> _Bar | _NoBar:
-    """Return a context manager that gives a function for `audit(progress=...)`, or None without a terminal."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    """Return a context manager that gives a function for `audit(progress=...)`, or None without a terminal.
+
+    The logs of continuous integration are no terminal, also where they pretend to be one.
+    """
+    file = sys.stderr
+    if file is None or not file.isatty() or os.environ.get("CI") or os.environ.get("TERM") == "dumb":
         return _NoBar()
     try:
-        return _Bar(sys.stderr)
+        return _RichBar(file)
     except ImportError:
-        return _NoBar()
+        return _Bar(file)

@@ -9,7 +9,6 @@ import numpy as np
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, internal_pointwise, tensor_method, undispatched
-from tensorlike.tensor.fast_paths import WHERE
 from tensorlike.tensor.runtime import check_fit, dtype_name, promote_arithmetic
 from tensorlike.tensor.types import Number, Tensor
 
@@ -55,7 +54,7 @@ def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 def where(
     condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None
 ) -> Tensor: ...
-@composite(guard=False, hot=WHERE, hot_for=_where.operation)  # type: ignore[attr-defined]
+@composite(guard=False)
 def where(
     condition: Tensor,
     input: Tensor | Number | None = None,

@@ -49,7 +49,7 @@ def exp2(xp: Any, input: Tensor) -> Tensor:
     >>> tl.exp2(tl.tensor([0.0, 3.0]))
     tensor([1., 8.])
     """
-    if input.dtype.kind == "c":
+    if input.dtype.kind == "c" and xp is not np:  # CuPy's has no loop for complex numbers.
         return xp.exp(xp.multiply(input, input.dtype.type(_LN2)))
     return xp.exp2(input)
 
@@ -305,6 +305,8 @@ def _power_of_base(grad: Any, input: Any, exponent: Any) -> Any:
 
 
 def _power_of_exponent(grad: Any, input: Any, exponent: Any, result: Any) -> Any:
+    if is_number(input):  # In forward mode, which has the operands as they were passed.
+        input = zeros_like(result) + input
     # 0 ** exponent is 0 on all sides of a positive exponent, where the product would be 0 * -inf.
     flat = (input == 0) & ((exponent.real if exponent.is_complex() else exponent) >= 0)
     # In the dtype of the result: a negative number has a complex logarithm.
@@ -419,7 +421,7 @@ def rsqrt(xp: Any, input: Tensor) -> Tensor:
 derivatives(rsqrt, input=lambda grad, result: -0.5 * grad * conj(result**3))
 
 
-# Not NumPy's ufunc of that name, which keeps integers: a result of another dtype leaves the fast path.
+# Not NumPy's ufunc of that name, which keeps integers.
 @pointwise(None, promotion="float", hot=lambda a: np.true_divide(1, a), inplace_function=True)
 def reciprocal(xp: Any, input: Tensor) -> Tensor:
     """Return one divided by each element.

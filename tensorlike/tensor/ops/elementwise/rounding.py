@@ -21,7 +21,7 @@ def floor(xp: Any, input: Tensor) -> Tensor:
     >>> tl.floor(tl.tensor([1.7, -1.2]))
     tensor([ 1., -2.])
     """
-    return xp.floor(input) if input.dtype.kind not in "iu" else input.copy()
+    return xp.floor(input) if input.dtype.kind not in "iu" else input.copy("K")
 
 
 derivatives(floor, input=zeros_like)
@@ -34,7 +34,7 @@ def ceil(xp: Any, input: Tensor) -> Tensor:
     >>> tl.ceil(tl.tensor([1.2, -1.7]))
     tensor([ 2., -1.])
     """
-    return xp.ceil(input) if input.dtype.kind not in "iu" else input.copy()
+    return xp.ceil(input) if input.dtype.kind not in "iu" else input.copy("K")
 
 
 derivatives(ceil, input=zeros_like)
@@ -53,7 +53,7 @@ def round(xp: Any, input: Tensor, *, decimals: int = 0) -> Tensor:
     if input.dtype.kind in "iu":
         if decimals != 0:
             not_implemented("round", input.dtype, "integers have no decimals, convert them first")
-        return input.copy()
+        return input.copy("K")
     if decimals == 0:
         return xp.rint(input)
     power = input.dtype.type(10 ** (-decimals if decimals < 0 else decimals))
@@ -72,7 +72,7 @@ def trunc(xp: Any, input: Tensor) -> Tensor:
     >>> tl.trunc(tl.tensor([1.7, -1.7]))
     tensor([ 1., -1.])
     """
-    return xp.trunc(input) if input.dtype.kind not in "iu" else input.copy()
+    return xp.trunc(input) if input.dtype.kind not in "iu" else input.copy("K")
 
 
 derivatives(trunc, input=zeros_like)
@@ -146,7 +146,7 @@ def nan_to_num(
         wide = xp.nan_to_num(input.astype(np.float32), nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
         return wide.astype(input.dtype)
     if input.dtype.kind not in "fc":
-        return input.copy()
+        return input.copy("K")
     return xp.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 

@@ -21,11 +21,10 @@ from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.tensor_base import TensorBase, no_history, wrap
 from tensorlike.tensor.backends import device_of, transfer
 from tensorlike.tensor.declare import composite, derivatives, internal, tensor_method, undispatched
-from tensorlike.tensor.fast_paths import FastPath
 from tensorlike.tensor.runtime import as_array, device_guard, dtype_name, many, run_quietly
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Indices, Number, Tensor
-from tensorlike.tensor.views import bump, check_overlap, check_partial_overlap, view_of
+from tensorlike.tensor.views import bump, check_overlap, check_partial_overlap
 
 from ..memory.inplace import copy_into, fill
 from ..shape.expanding import expand
@@ -186,26 +185,6 @@ def _is_basic(index: tuple[Any, ...]) -> bool:
     return True
 
 
-# Fast path: the view of a tensor without history, in one frame. Everything else goes to the implementation.
-_HOT_GETITEM = FastPath(
-    """
-if type(input) in TENSORS and not keywords and (not input._tl_tracked or no_history(input)):
-    kind = type(index)
-    if kind is int or (kind is slice and index.step is None) or (kind is tuple and is_basic(index)):
-        array = input._tl_data
-        try:
-            result = array[index]
-            if type(result) is not ndarray:
-                result = array[(*index, ...) if kind is tuple else (index, ...)]
-        except Exception:
-            pass
-        else:
-            return view_of(input, result)
-""",
-    {"is_basic": _is_basic, "no_history": no_history, "view_of": view_of, "ndarray": np.ndarray},
-)
-
-
 def _basic_view(array: Any, index: Any) -> Any:
     """Return the view of an array at an index that is basic in NumPy and PyTorch alike, None for any other."""
     kind = type(index)
@@ -243,11 +222,7 @@ def _last_view(index: Any) -> Any:
     return alias
 
 
-@tensor_method(
-    name="__getitem__",
-    composite=False,
-    hot=_HOT_GETITEM,
-)
+@tensor_method(name="__getitem__", composite=False)
 def _getitem(self: Tensor, index: Indices) -> Tensor:
     """Return part of this tensor: a view for integers, slices, None and Ellipsis; a copy for tensors, lists and masks.
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.tensor.declare import derivatives, internal, primitive, raw_derivatives, tensor_method
-from tensorlike.tensor.fast_paths import LINEAR, MATMUL
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic
 from tensorlike.tensor.types import Tensor
@@ -202,7 +201,7 @@ def _grad_second(grad: Any, input: Any, other_shape: Any) -> Any:
     return adjoint(input).matmul(grad)
 
 
-@primitive(hot=MATMUL, out=True, operators=("__matmul__",), own_layout=True)
+@primitive(out=True, operators=("__matmul__",), own_layout=True)
 def matmul(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     """Return the product of two matrices, of a matrix and a vector, of two vectors, or of batches of matrices.
 
@@ -420,7 +419,7 @@ derivatives(
 )
 
 
-@primitive(namespace="tensorlike.nn.functional", method=False, own_layout=True, out=True, hot=LINEAR)
+@primitive(namespace="tensorlike.nn.functional", method=False, own_layout=True, out=True)
 def linear(xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return `input @ weight.T + bias`.
 

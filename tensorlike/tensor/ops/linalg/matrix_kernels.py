@@ -11,6 +11,8 @@ from tensorlike.tensor.backends import namespace_of
 
 #: The dtypes that BLAS multiplies: single and double precision, real and complex.
 BLAS = "fdFD"
+#: The types of arrays that have NumPy's `dot`; the symbols of formula programs join them.
+WITH_DOT: set[type] = {np.ndarray}
 
 
 def is_half(dtype: Any) -> bool:
@@ -39,7 +41,7 @@ def product(xp: Any, first: Any, second: Any) -> Any:
 
 def _raw_times(first: Any, second: Any) -> Any:
     # For these `dot` computes the same in half the time of `matmul` (350 ns less).
-    if type(first) is np.ndarray and first.ndim == 2 >= second.ndim and first.dtype.char in BLAS:
+    if type(first) in WITH_DOT and first.ndim == 2 >= second.ndim and first.dtype.char in BLAS:
         return first.dot(second)
     return product(namespace_of(first), first, second)
 

@@ -61,13 +61,14 @@ def max_pool_positions(xp: Any, input: Tensor, windows: Windows) -> Tensor:
     parts = [x[places(position, windows.stride, windows.dilation, windows.out)] for position in found]
     largest = parts[0].copy()
     where = xp.zeros(largest.shape, dtype)
+    tidy = xp.empty_like(largest)
     for number, part in enumerate(parts[1:], 1):
+        # The elements of a part lie apart: a copy without gaps is read twice in less time.
+        xp.copyto(tidy, part)
         # The number of each position where it exceeds all before, else 0: the greatest of these is that of the first
         # maximum.
-        candidate = (part > largest).astype(dtype)
-        candidate *= dtype(number)
-        xp.maximum(where, candidate, out=where)
-        xp.maximum(largest, part, out=largest)
+        xp.maximum(where, (tidy > largest).view(np.uint8) * dtype(number), out=where)
+        xp.maximum(largest, tidy, out=largest)
     if any(before or after for before, after in windows.pads):
         # What pads is never a maximum: of a window that holds nothing greater, it is the first element of the input.
         lowest = largest == _least(input.dtype)

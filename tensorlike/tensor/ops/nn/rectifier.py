@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import composite, derivatives, inplace_form, internal_pointwise, pointwise, undispatched
+from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.declare import (
+    composite,
+    derivatives,
+    inplace_form,
+    internal_pointwise,
+    pointwise,
+    raw_derivatives,
+    undispatched,
+)
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Number, Tensor
@@ -56,6 +65,7 @@ def relu(xp: Any, input: Tensor) -> Tensor:
 
 
 derivatives(relu, input=lambda grad, result: threshold_backward(grad, result, 0))
+raw_derivatives(relu, input=lambda grad, result: masked_at_most(namespace_of(grad), grad, result, 0))
 
 _relu = undispatched(relu)
 _relu_into = undispatched(TensorType.relu_)

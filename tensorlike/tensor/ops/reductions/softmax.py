@@ -11,7 +11,6 @@ from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import derivatives, primitive, raw_derivatives
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_float
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.fast_paths import SOFTMAX
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.types import Tensor
 
@@ -66,7 +65,7 @@ def _shifted(xp: Any, function: str, input: Any, dim: Any, dtype: Any) -> tuple[
     return array - xp.maximum.reduce(array, axis, None, None, True), axis, wanted
 
 
-@primitive(hot=SOFTMAX, out=True)
+@primitive(out=True)
 def softmax(xp: Any, input: Tensor, dim: int, dtype: Dtype | None = None) -> Tensor:
     """Return the softmax along `dim`: exponentials divided by their sum.
 

@@ -20,7 +20,6 @@ from tensorlike.tensor.declare import (
 from tensorlike.tensor.dims import shape_of, size_argument
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.fast_paths import MEAN, SUM
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import dtype_name, guarded, spelled, write_out
 from tensorlike.tensor.types import Tensor
@@ -59,7 +58,7 @@ def _accumulated(xp: Any, ufunc: Any, array: Any, axes: Any, keepdim: bool, dtyp
     return ufunc.reduce(array, axes, dtype, None, keepdim)
 
 
-@primitive(hot=SUM, out="dtype", linear_in=("input",))
+@primitive(out="dtype", linear_in=("input",))
 def sum(
     xp: Any,
     input: Tensor,
@@ -136,7 +135,7 @@ derivatives(
 )
 
 
-@primitive(hot=MEAN, out="cast", linear_in=("input",))
+@primitive(out="cast", linear_in=("input",))
 def mean(
     xp: Any,
     input: Tensor,

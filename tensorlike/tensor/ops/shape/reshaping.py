@@ -21,7 +21,6 @@ from tensorlike.tensor.declare import (
 from tensorlike.tensor.dims import dim_tuple, inferred, one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.fast_paths import RESHAPE
 from tensorlike.tensor.layouts import arranged, contiguous_format, format_name, is_arranged
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor as TensorType
@@ -104,7 +103,7 @@ def sizes(size: Any, function: str, argument: str) -> tuple[int, ...]:
     return tuple(result)
 
 
-@primitive(hot=RESHAPE, view="maybe", spread="shape")
+@primitive(view="maybe", spread="shape")
 def reshape(xp: Any, input: Tensor, shape: Sequence[int]) -> Tensor:
     """Return the elements of `input` in the shape `shape`: a view where the memory allows it, else a copy.
 
@@ -114,6 +113,14 @@ def reshape(xp: Any, input: Tensor, shape: Sequence[int]) -> Tensor:
     tensor([[0, 1],
             [2, 3]])
     """
+    if type(shape) is tuple:
+        try:
+            result = input.reshape(shape)
+        except (TypeError, ValueError):
+            pass  # The error is raised below.
+        else:
+            if result.shape == shape:  # NumPy takes any negative size for -1.
+                return result
     return input.reshape(inferred(sizes(shape, "reshape", "shape"), input.size))
 
 

@@ -1,0 +1,38 @@
+"""Settings of the site: `python tools/build_docs.py` builds it."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+for folder in (ROOT, ROOT / "tools", ROOT / "docs" / "_ext"):
+    sys.path.insert(0, str(folder))
+
+import tensorlike  # noqa: E402
+
+project = "tensorlike"
+author = "the tensorlike developers"
+copyright = "the tensorlike developers"
+version = release = tensorlike.__version__
+
+extensions = ["myst_parser", "tensorlike_site"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 4
+# `source:` is a link to a page with a file's source: Note [Pages that also read well without the site].
+myst_url_schemes = {"http": None, "https": None, "mailto": None, "source": "source:{{path}}"}
+
+# Every reference must lead somewhere. Annotations name Python's own types, which have no page here, and aliases.
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(?!tensorlike).*")]
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+toc_object_entries = False
+highlight_language = "none"
+
+html_theme = "furo"
+html_title = f"tensorlike {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False

@@ -1,0 +1,137 @@
+"""The options of `tensorlike audit` for continuous integration: reports for other programs, and baselines."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.resources
+import os
+from typing import IO, TYPE_CHECKING, Protocol
+
+from . import outputs
+from .making import AuditError
+from .outputs import Results
+
+if TYPE_CHECKING:
+    from .baseline import Baseline
+
+__all__ = ["FILES", "add_arguments", "checked", "compared", "finish", "json_schema", "takes_output"]
+
+#: The options that name a file to write.
+FILES = ("junit", "sarif", "markdown", "badge")
+
+
+class Write(Protocol):
+    """Writes a text to a file, or to standard output for `-`."""
+
+    def __call__(self, path: str, text: str, *, append: bool = False) -> None: ...
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options to the parser of `tensorlike audit`."""
+    group = parser.add_argument_group("for continuous integration")
+    group.add_argument("--all", metavar="PACKAGE", help="audit every tensor-like type of an installed package")
+    group.add_argument("--baseline", metavar="FILE", help="exit with 1 when something got worse since FILE was written")
+    group.add_argument("--update-baseline", action="store_true", help="write FILE of --baseline as things are now")
+    group.add_argument("--junit", metavar="FILE", help="write JUnit's XML, a case for each function and operand")
+    group.add_argument("--sarif", metavar="FILE", help="write SARIF 2.1.0, for code scanning")
+    group.add_argument("--github", action="store_true", help="print annotations of a GitHub workflow")
+    group.add_argument(
+        "--markdown", metavar="FILE", help="write a summary; the file of $GITHUB_STEP_SUMMARY is added to"
+    )
+    group.add_argument("--badge", metavar="FILE", help="write a badge: FILE.svg is drawn, FILE.json is for shields.io")
+    group.add_argument("--json-schema", action="store_true", help="print the JSON Schema of --json and --baseline")
+
+
+def json_schema() -> str:
+    """Return the JSON Schema of what `--json` writes, of comparisons and of baselines."""
+    folder = importlib.resources.files("tensorlike.overrides.audit")
+    return folder.joinpath("schema", "audit-1.json").read_text(encoding="utf-8")
+
+
+def takes_output(options: argparse.Namespace) -> bool:
+    """Return whether a report goes to standard output in place of the table."""
+    return "-" in (options.json, *(getattr(options, option) for option in FILES))
+
+
+def checked(options: argparse.Namespace) -> Baseline | None:
+    """Return the baseline to compare with; raise AuditError for options that do not go together.
+
+    A baseline that is to be written and does not exist yet is empty.
+    """
+    from .baseline import Baseline
+
+    printed = [option for option in ("json", *FILES) if getattr(options, option) == "-"]
+    if len(printed) > 1:
+        raise AuditError(f"--{printed[0]} and --{printed[1]} cannot both go to standard output")
+    if options.badge is not None and not options.badge.endswith((".json", ".svg")):
+        raise AuditError(f"--badge takes the name of a file that ends with .json or .svg, not {options.badge!r}")
+    if options.baseline is None:
+        if options.update_baseline:
+            raise AuditError("--update-baseline needs --baseline FILE, the file to write")
+        return None
+    if options.update_baseline:
+        from .cli import check_writable
+
+        check_writable(options.baseline, "--baseline")
+        if not os.path.exists(options.baseline):
+            return Baseline(options.baseline)
+    return Baseline.read(options.baseline)
+
+
+def compared(results: Results, baseline: Baseline | None, *, update: bool) -> Results:
+    """Return the results with the changes since a baseline; raise AuditError when nothing was compared.
+
+    Of several types some may be missing in the baseline; of a baseline that is updated, all.
+    """
+    if baseline is None:
+        return results
+    audited, errors = [], []
+    for each in results.audited:
+        try:
+            audited.append(each._replace(changes=baseline.changes(each.report)))
+        except AuditError as error:
+            errors.append(error)
+            audited.append(each)
+    if not update and len(errors) == len(audited):
+        no_type = AuditError(f"nothing was compared with the baseline {baseline.path}: no type was audited")
+        raise errors[0] if errors else no_type
+    return results._replace(audited=audited)
+
+
+def finish(
+    options: argparse.Namespace, results: Results, baseline: Baseline | None, output: IO[str], write: Write
+) -> bool:
+    """Write the files that the options ask for; return whether something got worse than in the baseline."""
+    from .baseline import print_changes
+
+    if options.junit is not None:
+        write(options.junit, outputs.junit(results))
+    if options.sarif is not None:
+        write(options.sarif, outputs.sarif(results))
+    if options.markdown is not None:
+        write(options.markdown, outputs.markdown(results), append=_is_summary(options.markdown))
+    if options.badge is not None:
+        write(options.badge, outputs.badge_svg(results) if options.badge.endswith(".svg") else outputs.badge(results))
+    if options.github:
+        for line in outputs.workflow_commands(results):
+            print(line, file=output)
+    failed = False
+    for audited in results.audited:
+        if audited.changes is not None:
+            several = audited.report.type_name if len(results.audited) > 1 else ""
+            print_changes(audited.changes, output, what=several)
+            failed = failed or bool(audited.changes.regressions)
+        elif baseline is not None and not options.update_baseline:
+            print(f"{audited.report.type_name} is not in {baseline.path}: --update-baseline enters it", file=output)
+    if baseline is None or not options.update_baseline:
+        return failed
+    updated = baseline.updated([audited.report for audited in results.audited], partial=bool(options.only))
+    write(options.baseline, updated.text)
+    print(f"Wrote {options.baseline}.", file=output)
+    return False
+
+
+def _is_summary(path: str) -> bool:
+    """Return whether a file is the summary of a GitHub job, which several steps write to."""
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    return bool(summary) and os.path.abspath(path) == os.path.abspath(summary or "")

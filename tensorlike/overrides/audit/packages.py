@@ -1,0 +1,297 @@
+"""`tensorlike audit --all PACKAGE`: every tensor-like type of an installed package in one report."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import IO, TYPE_CHECKING, Any
+
+from .foreign import described, let_through, module_of, mro_of, name_of, one_line, process_restored, qualified_name
+from .isolation import in_processes
+from .making import AuditError, evaluated, instances_of
+from .model import AuditReport
+from .outputs import Audited, LeftOut, Results
+from .sources import source_of
+from .terminal import counted
+
+if TYPE_CHECKING:
+    from .api import AuditedApi
+
+__all__ = ["PackageReport", "audit_package", "print_package"]
+
+FORMAT = "tensorlike-audit-package"
+VERSION = 1
+
+#: Parts of the names of modules that are no part of what a package offers: programs, and tests with their types.
+_NOT_OFFERED = {"__main__": "a program", "conftest": "tests", "test": "tests", "tests": "tests", "_tests": "tests"}
+_EXPRESSIONS = ("make", "from_dense", "to_dense")
+
+
+class PackageReport:
+    """The audits of a package's types, the types that could not be audited, and the modules that were not imported."""
+
+    def __init__(self, package: str, version: str, api: AuditedApi, results: Results) -> None:
+        self.package = package
+        self.version = version
+        self.api = api.name
+        self.api_version = api.version
+        self.results = results
+
+    @property
+    def reports(self) -> list[AuditReport]:
+        """The reports of the types, by name."""
+        return [audited.report for audited in self.results.audited]
+
+    def to_json(self) -> str:
+        """Return the report as JSON text."""
+        data = {
+            "format": FORMAT,
+            "format_version": VERSION,
+            "api": self.api,
+            "api_version": self.api_version,
+            "package": self.package,
+            "version": self.version,
+            "reports": [report.to_dict() for report in self.reports],
+            "types_left_out": [left_out._asdict() for left_out in self.results.types],
+            "modules_left_out": [left_out._asdict() for left_out in self.results.modules],
+        }
+        return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def audit_package(
+    package: str,
+    *,
+    api: AuditedApi | str = "tensorlike",
+    only: Sequence[str] = (),
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    plain_results: str | None = None,
+    jobs: int | None = None,
+    seconds: float = 300.0,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> PackageReport:
+    """Audit every tensor-like type of an installed package: subclasses of Tensor and classes with `__torch_function__`.
+
+    Args:
+        package: The name that the package, or module, is imported by.
+        api: The library that the types are written against, `"tensorlike"` or `"torch"`.
+        only: Globs of the functions to call.
+        options: For a type, by its full or its short name: `make`, `from_dense` and `to_dense`, each a function or an
+            expression as on the command line, and `plain_results`.
+        plain_results: `"ok"` where types mean to answer with plain tensors.
+        jobs: The number of types to audit at a time; the number of processors by default.
+        seconds: The time after which the audit of one type is stopped.
+        progress: Called with the number of types that are done, the number of all, and a name.
+
+    Raises AuditError when the package cannot be imported.
+    """
+    from .api import api_named
+
+    chosen = api_named(api) if isinstance(api, str) else api
+    modules, modules_left_out = _imported(package)
+    kinds, types_left_out = _types(package, modules, chosen)
+    # Samples are imported before the processes are made, so that each has them.
+    next(iter(chosen.calls(chosen.functions()[0])), None)
+    given = options or {}
+    common = {"plain_results": plain_results}
+    work = [
+        _work(kind, chosen, only, {**common, **given.get(qualified_name(kind), given.get(name_of(kind), {}))})
+        for kind in kinds
+    ]
+    audited: list[Audited] = []
+    with _one_thread(chosen):
+        for done, ended in enumerate(in_processes(work, jobs=jobs or _processors(), seconds=seconds), 1):
+            kind = kinds[ended.number]
+            if progress is not None:
+                progress(done, len(kinds), name_of(kind))
+            found = json.loads(ended.result) if ended.result else {"reason": ended.reason}
+            if "reason" in found:
+                types_left_out.append(LeftOut(qualified_name(kind), found["reason"]))
+            else:
+                audited.append(Audited(AuditReport.from_dict(found), source_of(kind)))
+    audited.sort(key=lambda found: found.report.type_name)
+    results = Results(package, audited, sorted(types_left_out), modules_left_out)
+    return PackageReport(package, _version(package), chosen, results)
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _version(package: str) -> str:
+    names = importlib.metadata.packages_distributions().get(package.partition(".")[0], [])
+    return importlib.metadata.version(names[0]) if names else ""
+
+
+@contextlib.contextmanager
+def _one_thread(api: AuditedApi) -> Iterator[None]:
+    """Let PyTorch compute in one thread: forks of a process with its threads would wait for them without end."""
+    torch = sys.modules.get("torch") if api.name == "torch" else None
+    if torch is None:
+        yield
+        return
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _work(kind: type, api: AuditedApi, only: Sequence[str], options: Mapping[str, Any]) -> Callable[[], str]:
+    """Return the function that audits a type in its process and returns JSON: the report, or why there is none."""
+    from .run import Auditor
+
+    def work() -> str:
+        try:
+            _, maker = instances_of(kind, api=api, **_given(kind, options))
+            plain = options.get("plain_results")
+            return Auditor(kind, maker, only=only, api=api, plain_results=plain).run().to_json()
+        except AuditError as error:
+            return json.dumps({"reason": one_line(str(error))})
+        except BaseException as error:
+            let_through(error)
+            return json.dumps({"reason": f"the audit raises {described(error)}"})
+
+    return work
+
+
+def _given(kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the functions that make and read instances, of which `options` may have expressions."""
+    found: dict[str, Any] = {}
+    for name in _EXPRESSIONS:
+        value = options.get(name)
+        if isinstance(value, str):
+            value = evaluated(value, f"--{name.replace('_', '-')}", sys.modules[module_of(kind)], kind)
+        if value is not None:
+            found[name] = value
+    return found
+
+
+# -------------------------------------------------------------------------------------------------------------- finding
+
+
+def _imported(package: str) -> tuple[list[ModuleType], list[LeftOut]]:
+    """Import a package with its modules; return those, and the ones that were left out with the reason."""
+    left_out: dict[str, str] = {}
+    with _quiet():
+        try:
+            top = importlib.import_module(package)
+        except BaseException as error:
+            let_through(error)
+            text = f"cannot import {package}: {described(error)}"
+            raise AuditError(f"{text}; --all takes the name that a package is imported by") from error
+        for name in _submodules(top, left_out):
+            try:
+                importlib.import_module(name)
+            except BaseException as error:
+                let_through(error)
+                left_out[name] = described(error)
+    modules = [m for name, m in sorted(sys.modules.items()) if m is not None and _is_within(name, package)]
+    return modules, [LeftOut(*item) for item in sorted(left_out.items())]
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Run the code of modules with its output and warnings unheard, and what it changes in the process undone."""
+    import warnings
+
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, process_restored(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+            yield
+
+
+def _submodules(module: ModuleType, left_out: dict[str, str]) -> Iterator[str]:
+    """Yield the names of a package's modules, each after the one that it is in; note those that are not offered."""
+    for found in pkgutil.iter_modules(getattr(module, "__path__", ())):
+        name = f"{module.__name__}.{found.name}"
+        if found.name in _NOT_OFFERED:
+            left_out[name] = f"not looked into: {_NOT_OFFERED[found.name]}"
+            continue
+        yield name
+        if found.ispkg and name in sys.modules:
+            yield from _submodules(sys.modules[name], left_out)
+
+
+def _is_within(name: str, package: str) -> bool:
+    return name == package or name.startswith(f"{package}.")
+
+
+def _types(package: str, modules: Sequence[ModuleType], api: AuditedApi) -> tuple[list[type], list[LeftOut]]:
+    """Return the types of a package that functions may ask, and those that they never do with the reason."""
+    candidates: dict[type, None] = {}
+    for module in modules:
+        # Modules with a `__getattr__` of their own, or a `__dict__` that lies, are objects like others.
+        for value in list(getattr(module, "__dict__", {}).values()):
+            # An object may lie about its class, `type` does not.
+            if issubclass(type(value), type) and _is_within(module_of(value), package):
+                candidates[value] = None
+    kinds, left_out = [], []
+    for kind in sorted(candidates, key=qualified_name):
+        implementation = _implementation(kind)
+        if implementation is None or _is_of_another_library(kind, api) or kind is api.tensor:
+            continue
+        if api.tensor not in mro_of(kind) and _defines(kind, "__enter__"):
+            continue  # A mode has a `__torch_function__` and is no operand.
+        if getattr(implementation, "__name__", "") in ("_disabled_torch_function_impl", "disabled_torch_function"):
+            left_out.append(LeftOut(qualified_name(kind), "its __torch_function__ is disabled, so no function asks it"))
+        else:
+            kinds.append(kind)
+    return kinds, left_out
+
+
+def _implementation(kind: type) -> Any:
+    """Return what the class or a base class has as `__torch_function__`, bypassing the metaclass; None for none."""
+    for owner in mro_of(kind):
+        if "__torch_function__" in vars(owner):
+            raw = vars(owner)["__torch_function__"]
+            return getattr(raw, "__func__", raw)
+    return None
+
+
+def _defines(kind: type, name: str) -> bool:
+    return any(name in vars(owner) for owner in mro_of(kind))
+
+
+def _is_of_another_library(kind: type, api: AuditedApi) -> bool:
+    """Return whether a type is a subclass of the other library's tensor."""
+    torch = sys.modules.get("torch")
+    tensors = [sys.modules["tensorlike"].Tensor] + ([torch.Tensor] if torch is not None else [])
+    return any(tensor is not api.tensor and tensor in mro_of(kind) for tensor in tensors)
+
+
+# ------------------------------------------------------------------------------------------------------------- printing
+
+
+def print_package(report: PackageReport, file: IO[str]) -> None:
+    """Print a line for each type, then those that were not audited with the reason."""
+    from .outputs import table_of
+
+    version = f" {report.version}" if report.version else ""
+    print(f"Audit of {report.package}{version} against {report.api} {report.api_version}\n", file=file)
+    lines = table_of(report.results)
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    if len(lines) > 1:
+        for line in (lines[0], ["-" * width for width in widths], *lines[1:]):
+            cells = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:]))]
+            print("  ".join(cells).rstrip(), file=file)
+        print(file=file)
+    for left_out, what in ((report.results.types, "type"), (report.results.modules, "module")):
+        if left_out:
+            print(f"{counted(len(left_out), what)} left out:", file=file)
+            for name, reason in left_out:
+                print(f"  {name}: {reason}", file=file)
+    totals = report.results.totals
+    print(
+        f"{report.package}: {counted(len(report.reports), 'type')}, {totals.passed} of "
+        f"{counted(totals.called, 'call')} answered with nothing wrong: {totals.coverage:.1f} %",
+        file=file,
+    )

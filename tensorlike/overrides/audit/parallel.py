@@ -1,0 +1,223 @@
+"""Auditing in worker processes: the same rows in the same order, on several processors, whatever a type does to one.
+
+# Note [Workers are forked]
+A worker is a fork of the command, which has imported the libraries and the type by then, so that nothing is imported or
+pickled but results. It is handed functions a few at a time and announces each operand before it calls with it. When it
+ends early (`os._exit`, a segmentation fault in C), the operand it was at gets a row that says so, and a new worker goes
+on after it. Forking is left to Linux: on macOS system libraries do not survive it, and Windows has none. There the
+audit runs in the command's own process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import signal
+import sys
+import warnings
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from multiprocessing.connection import Connection, Pipe, wait
+from typing import Any, NamedTuple, Protocol
+
+from .foreign import described, interrupted
+from .making import AuditError
+from .model import AuditRow
+
+__all__ = ["Audited", "Child", "Work", "available_jobs", "in_workers"]
+
+_CHUNK = 6
+
+
+class Audited(NamedTuple):
+    """The rows of one function, and the warnings that its calls gave."""
+
+    rows: list[AuditRow]
+    warnings: Counter[str]
+
+
+class Work(Protocol):
+    """The work of a worker: an `Auditor`, as this module sees it."""
+
+    def audited(self, index: int, ended: Mapping[str, str], announce: Callable[[str], None] | None = None) -> Audited:
+        """Return the rows of the function numbered `index`; `ended` says for an operand how it ended a process."""
+
+
+def available_jobs() -> int:
+    """Return the number of processors that this process may use, or 0 where workers cannot be forked."""
+    if sys.platform != "linux":
+        return 0
+    return len(os.sched_getaffinity(0))
+
+
+class _Task(NamedTuple):
+    number: int
+    ended: dict[str, str]
+
+
+class Child:
+    """A forked process that runs `body` with its end of a pipe; `others` are children whose pipes it must not hold."""
+
+    def __init__(self, body: Callable[[Connection[Any, Any]], int], others: Sequence[Child] = ()) -> None:
+        self.connection, theirs = Pipe()
+        for stream in (sys.stdout, sys.stderr):
+            # What is still in their buffers would be written by both processes.
+            with contextlib.suppress(AttributeError, OSError, ValueError):
+                stream.flush()
+        with warnings.catch_warnings():
+            # Python warns of threads of other libraries, such as BLAS, which are prepared for a fork.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self.pid = os.fork()
+        if not self.pid:
+            status = 1
+            try:
+                for other in (self, *others):
+                    # A child ends when its pipe does, so no other process may hold an end of it.
+                    other.connection.close()
+                status = _run(body, theirs)
+            finally:
+                os._exit(status)
+        theirs.close()
+        self.ended: int = os.pidfd_open(self.pid)
+
+    def stop(self) -> None:
+        """End the process if it still runs."""
+        self.connection.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        self.reaped()
+
+    def reaped(self) -> str:
+        """Wait for the end of the process and return how it ended, in words."""
+        os.close(self.ended)
+        _, status = os.waitpid(self.pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        if code >= 0:
+            return f"the process ended, with exit status {code}"
+        with contextlib.suppress(ValueError):
+            return f"the process was killed by {signal.Signals(-code).name}"
+        return f"the process was killed by signal {-code}"
+
+
+def _run(body: Callable[[Connection[Any, Any]], int], connection: Connection[Any, Any]) -> int:
+    """Run the body of a child and return its exit status; errors are sent."""
+    # Objects from before the fork stay where they are, so that their memory remains shared.
+    gc.freeze()
+    try:
+        return body(connection)
+    except (EOFError, BrokenPipeError):
+        return 0
+    except KeyboardInterrupt:
+        connection.send(("interrupted", True))
+    except BaseException as error:
+        connection.send(("failed", described(error)))
+    return 0
+
+
+class _Worker(Child):
+    """A child and its tasks, which it works off in their order."""
+
+    def __init__(self, work: Work, others: Sequence[_Worker]) -> None:
+        self.tasks: deque[_Task] = deque()
+        self.operand: str | None = None
+        super().__init__(lambda connection: _serve(work, connection), others)
+
+    def give(self, tasks: Sequence[_Task]) -> None:
+        """Send tasks to the process."""
+        self.tasks.extend(tasks)
+        # A worker that has ended is noticed by `in_workers`.
+        with contextlib.suppress(OSError):
+            self.connection.send(list(tasks))
+
+
+def _serve(work: Work, connection: Connection[Any, Any]) -> int:
+    """Do the tasks that arrive until the pipe ends: the body of a worker."""
+    pid = os.getpid()
+
+    def send(kind: str, value: Any) -> None:
+        if os.getpid() != pid:
+            os._exit(0)  # The type has forked, and its child came back here.
+        connection.send((kind, value))
+
+    while True:
+        for task in connection.recv():
+            send("done", work.audited(task.number, task.ended, lambda operand: send("operand", operand)))
+
+
+def in_workers(
+    work: Work, order: Sequence[int], jobs: int, progress: Callable[[int, int], None] | None = None
+) -> dict[int, Audited]:
+    """Return the results for the functions numbered in `order`, from at most `jobs` forked processes."""
+    left = deque(_Task(index, {}) for index in order)
+    results: dict[int, Audited] = {}
+    workers: list[_Worker] = []
+
+    def chunk() -> list[_Task]:
+        return [left.popleft() for _ in range(min(_CHUNK, len(left)))]
+
+    def start(tasks: Sequence[_Task]) -> None:
+        worker = _Worker(work, workers)
+        workers.append(worker)
+        worker.give(tasks)
+
+    try:
+        while left and len(workers) < jobs:
+            start(chunk())
+        while workers:
+            ready = wait([worker.connection for worker in workers] + [worker.ended for worker in workers])
+            for worker in list(workers):
+                if worker.connection not in ready and worker.ended not in ready:
+                    continue
+                alive = _heard(worker, results, progress)
+                if alive and worker.tasks:
+                    continue
+                if alive and left:
+                    worker.give(chunk())
+                    continue
+                workers.remove(worker)
+                if alive:
+                    worker.stop()
+                    continue
+                rest = _after_end(worker)
+                if rest or left:
+                    start(rest or chunk())
+    finally:
+        for worker in workers:
+            worker.stop()
+    return results
+
+
+def _heard(worker: _Worker, results: dict[int, Audited], progress: Callable[[int, int], None] | None) -> bool:
+    """Take in what a worker has sent; return whether it is still there."""
+    try:
+        while worker.connection.poll():
+            kind, value = worker.connection.recv()
+            if kind == "operand":
+                worker.operand = value
+                if progress is not None:
+                    progress(len(results), worker.tasks[0].number)
+            elif kind == "done":
+                task = worker.tasks.popleft()
+                worker.operand = None
+                results[task.number] = value
+            elif kind == "interrupted":
+                interrupted()
+            else:
+                raise AuditError(f"the audit failed: {value}")
+    except (EOFError, OSError):
+        return False
+    return not wait([worker.ended], 0)
+
+
+def _after_end(worker: _Worker) -> list[_Task]:
+    """Return the tasks of a worker that has ended, the first one with a note of the operand that ended it."""
+    worker.connection.close()
+    how = worker.reaped()
+    if not worker.tasks:
+        return []
+    task = worker.tasks[0]
+    if worker.operand is None or worker.operand in task.ended:
+        # It ended before any call: this function can say nothing more.
+        raise AuditError(f"a worker of the audit cannot go on: {how}; --jobs 0 audits in one process")
+    return [_Task(task.number, {**task.ended, worker.operand: how}), *list(worker.tasks)[1:]]

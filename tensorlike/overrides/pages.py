@@ -1,0 +1,32 @@
+"""The pages that reports are written as: one HTML file each, which needs neither network nor other files."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+__all__ = ["as_script_data", "rendered"]
+
+
+def rendered(template: str, **values: Any) -> str:
+    """Return a template of this package with `values`. Raises ImportError when Jinja2 is not installed."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("tensorlike.overrides", package_path=""),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.get_template(template).render(values)
+
+
+def as_script_data(data: Any) -> Any:
+    """Return `data` as JSON that can stand in a script element: no text in it ends the element or begins a tag."""
+    import markupsafe
+
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return markupsafe.Markup(text)

@@ -1,0 +1,192 @@
+"""The audit in worker processes: the same report as in one process, also of a type that ends them."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tensorlike.__main__ import main
+from tensorlike.overrides.audit import AuditReport, AuditRow, Outcome, audit
+from tensorlike.overrides.audit.making import instances_of
+from tensorlike.overrides.audit.parallel import available_jobs
+from tensorlike.overrides.audit.run import Auditor
+from tensorlike.overrides.audit.terminal import progress_bar
+
+needs_workers = pytest.mark.skipif(not available_jobs(), reason="workers are forked on Linux alone")
+
+TYPES = """
+import os
+import warnings
+import tensorlike as tl
+
+
+class Boxed:
+    def __init__(self, inner):
+        self.inner = inner
+
+    @classmethod
+    def __tensorlike_from_dense__(cls, tensor):
+        return cls(tensor)
+
+    def __tensorlike_to_dense__(self):
+        return self.inner
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        def opened(value):
+            if isinstance(value, (list, tuple)):
+                return type(value)(map(opened, value))
+            return value.inner if isinstance(value, cls) else value
+
+        if func is tl.cos:
+            warnings.warn("cos")
+        if func is tl.rand_like:
+            return cls(tl.rand(args[0].inner.shape))
+        return cls(func(*map(opened, args), **{k: opened(v) for k, v in (kwargs or {}).items()}))
+
+
+class Ends(tl.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func is tl.cos:
+            os._exit(3)
+        if func is tl.sin and isinstance((kwargs or {}).get("out"), cls):
+            os.abort()
+        if func is tl.exp and not os.fork():
+            raise SystemExit("the child came back")
+        return super().__torch_function__(func, types, args, kwargs or {})
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("parallel")
+    (path / "workers.py").write_text(TYPES)
+    return path
+
+
+@pytest.fixture
+def kinds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> object:
+    monkeypatch.syspath_prepend(folder)
+    import workers
+
+    return workers
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tensorlike", "audit", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+
+
+def rows(report: AuditReport) -> list[AuditRow]:
+    for row in report.rows:
+        # Memory that nothing has been written to, and addresses.
+        row.answer = "" if re.search("empty|data_ptr|__hash__|storage", row.function) else row.answer
+    return report.rows
+
+
+@needs_workers
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_the_report_is_that_of_one_process(kinds, jobs):
+    kind, maker = instances_of(kinds.Boxed)
+    only = ["tensorlike.c*", "tensorlike.rand*", "tensorlike.Tensor.__*"]
+    alone, apart = (Auditor(kind, maker, only=only).run(n) for n in (0, jobs))
+    assert rows(apart) == rows(alone)
+    assert apart.warnings == alone.warnings == {"UserWarning: cos": alone.warnings["UserWarning: cos"]}
+    assert any(row.faults for row in alone.rows)
+
+
+def test_a_row_does_not_depend_on_the_functions_before_it(kinds):
+    kind, maker = instances_of(kinds.Boxed)
+    among = Auditor(kind, maker, only=["tensorlike.rand*"]).run().row("tensorlike.rand_like", "input")
+    alone = Auditor(kind, maker, only=["tensorlike.rand_like"]).run().row("tensorlike.rand_like", "input")
+    assert among == alone
+
+
+@needs_workers
+def test_a_type_that_ends_the_process(folder):
+    names = ("cos", "sin", "exp", "tan")
+    result = run(folder, "workers.py:Ends", *(f"--only=tensorlike.{name}" for name in names), "--json", "--jobs=2")
+    assert (result.returncode, result.stderr) == (0, "")
+    report = AuditReport.from_json(result.stdout)
+    assert [(r.function, r.operand) for r in report.rows] == [
+        (f"tensorlike.{name}", operand) for name in sorted(names) for operand in ("input", "out")
+    ]
+    errors = {r.key: r.error for r in report.rows}
+    for operand in ("input", "out"):
+        assert errors["tensorlike.cos", operand] == "the process ended, with exit status 3"
+    assert errors["tensorlike.sin", "out"] == "the process was killed by SIGABRT"
+    assert report.row("tensorlike.sin", "input").passed
+    assert report.row("tensorlike.exp", "input").passed
+    assert report.row("tensorlike.cos", "input").outcome is Outcome.RAISED
+
+
+@needs_workers
+def test_progress_counts_up_to_the_end(kinds):
+    seen = []
+    kind, maker = instances_of(kinds.Boxed)
+    Auditor(kind, maker, only=["tensorlike.s*"], progress=lambda *given: seen.append(given)).run(2)
+    done, totals, names = zip(*seen)
+    assert list(done) == sorted(done)
+    assert set(totals) == {done[-1]}
+    assert "tensorlike.sin" in names
+
+
+def test_jobs_is_a_number(folder, capsys):
+    with pytest.raises(SystemExit):
+        main(["audit", "workers.py:Boxed", "--jobs", "many"])
+    assert "a number of processes is expected, or 0 for this one alone, not 'many'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["CI", "TERM"])
+def test_no_progress_in_logs_of_continuous_integration(monkeypatch, name):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("CI", "")
+    monkeypatch.setenv("TERM", "xterm")
+    with progress_bar() as progress:
+        assert progress is not None
+    monkeypatch.setenv(name, "dumb")
+    with progress_bar() as progress:
+        assert progress is None
+
+
+def test_progress_without_rich(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress_bar() as progress:
+        progress(1, 2, "tensorlike.add")
+        progress(2, 2, "too soon to be drawn")
+    shown = capsys.readouterr().err
+    assert shown == f"\r\x1b[K[{'#' * 15}{'.' * 15}] 1/2 tensorlike.add\r\x1b[K"
+
+
+@pytest.mark.slow
+def test_audit_of_pytorch_in_workers(tmp_path, folder):
+    pytest.importorskip("torch", reason="needs PyTorch")
+    (tmp_path / "marked.py").write_text("import torch\nclass Marked(torch.Tensor):\n    pass\n")
+    found = [
+        run(
+            tmp_path,
+            "marked.py:Marked",
+            "--api=torch",
+            "--only=torch.l*",
+            "--only=torch.Tensor.l*",
+            "--json",
+            f"--jobs={jobs}",
+        )
+        for jobs in (0, 2)
+    ]
+    alone, apart = (AuditReport.from_json(result.stdout) for result in found)
+    assert rows(apart) == rows(alone)
+    assert len(alone.rows) > 40
+
+
+def test_audit_keeps_no_state_of_pytorch():
+    torch = pytest.importorskip("torch", reason="needs PyTorch")
+    state = torch.get_num_threads(), torch.is_warn_always_enabled(), torch.get_rng_state().tolist()
+    audit(type("Marked", (torch.Tensor,), {}), only="torch.bernoulli", api="torch")
+    assert (torch.get_num_threads(), torch.is_warn_always_enabled(), torch.get_rng_state().tolist()) == state
