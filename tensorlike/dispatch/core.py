@@ -147,7 +147,8 @@ def _overrides(kind: type) -> bool:
 def _check_method(kind: type) -> None:
     """Raise TypeError for a `__torch_function__` that cannot be called, and warn once of a plain method."""
     found = inspect.getattr_static(kind, "__torch_function__")
-    if not callable(kind.__torch_function__):  # type: ignore[attr-defined]
+    # A property answers once it is asked for on an operand, as it does for PyTorch.
+    if not (callable(kind.__torch_function__) or isinstance(found, property)):  # type: ignore[attr-defined]
         raise TypeError(
             f"{kind.__name__}.__torch_function__ is {found!r}, which cannot be called: make it a classmethod "
             "__torch_function__(cls, func, types, args=(), kwargs=None)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,8 +19,11 @@ TOOL = Path(__file__).parents[2] / "tools" / "torch_names.py"
 
 def test_every_public_name_is_there_or_has_a_reason():
     done = subprocess.run([sys.executable, TOOL], capture_output=True, text=True)
-    assert done.stdout.splitlines() == [
-        f"PyTorch has {PUBLIC_NAMES} public names.",
+    counted, *rest = done.stdout.splitlines()
+    names = re.fullmatch(r"PyTorch has (\d+) public names\.", counted)
+    # A few modules of PyTorch's are there only beside some versions of other packages.
+    assert names is not None and abs(int(names[1]) - PUBLIC_NAMES) < 20, counted
+    assert rest == [
         "Absent without a reason:",
         "In the table, but there, or not PyTorch's:",
     ]
