@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib as _importlib
 from math import e, inf, nan, pi
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 from ._collector import uncollected as _uncollected
 

@@ -80,17 +80,18 @@ class Baseline:
         except (ValueError, RecursionError) as error:
             raise AuditError(f"the baseline {path} is not usable: {error}") from error
 
-    def _former(self, report: AuditReport) -> AuditReport | None:
+    def former(self, type_name: str, api: str) -> AuditReport | None:
+        """Return what the baseline has of a type, or None."""
         if not self.named:
             return next(iter(self.reports.values()))
-        return self.reports.get((report.type_name, report.api))
+        return self.reports.get((type_name, api))
 
     def changes(self, report: AuditReport) -> Changes:
         """Return what is worse and what is better in a report than in the baseline.
 
         Raises AuditError when there is no call that both have: nothing was compared.
         """
-        former = self._former(report)
+        former = self.former(report.type_name, report.api)
         if former is None:
             known = ", ".join(f"{name} ({api})" for name, api in sorted(self.reports)) or "no type"
             raise AuditError(

@@ -20,6 +20,7 @@ from .outputs import Audited, Results
 from .sources import Source, source_of
 
 if TYPE_CHECKING:
+    from .baseline import Baseline
     from .packages import PackageReport
 
 __all__ = ["add_arguments", "audited", "check_writable", "run", "write"]
@@ -230,7 +231,7 @@ def _audit_one(options: argparse.Namespace, project: Project) -> int:
     else:
         # A type with a baseline has had its first audit.
         first = not continuous.takes_output(options) and options.baseline is None
-        report, source, advice = audited(options, advise=first)
+        report, source, advice = audited(options, advise=first, baseline=baseline)
         results = Results(report.target, [Audited(report, source)])
     results = continuous.compared(results, baseline, update=options.update_baseline)
     if options.json is not None:
@@ -278,10 +279,12 @@ def _audited_package(options: argparse.Namespace, project: Project) -> PackageRe
         )
 
 
-def audited(options: argparse.Namespace, *, advise: bool = False) -> tuple[AuditReport, Source | None, list[str]]:
+def audited(
+    options: argparse.Namespace, *, advise: bool = False, baseline: Baseline | None = None
+) -> tuple[AuditReport, Source | None, list[str]]:
     """Audit the type that `options` name; return the report, where its `__torch_function__` is, and what to do next."""
     with _running_code_of(options.target):
-        report, source, advice = _audited(options, advise)
+        report, source, advice = _audited(options, advise, baseline)
     report.target = one_line(options.target)
     return report, source, advice
 
@@ -317,14 +320,20 @@ def _auditor(options: argparse.Namespace, progress: Callable[[int, int, str], No
         )
 
 
-def _audited(options: argparse.Namespace, advise: bool) -> tuple[AuditReport, Source | None, list[str]]:
+def _audited(
+    options: argparse.Namespace, advise: bool, baseline: Baseline | None
+) -> tuple[AuditReport, Source | None, list[str]]:
     """Return the report, the type's source, and what to do next with a type that answers next to nothing."""
     from .parallel import available_jobs
     from .terminal import progress_bar
 
     with progress_bar() as progress, _auditor(options, progress) as (_, kind, auditor):
         jobs = available_jobs() if options.jobs is None else options.jobs
+        selection = None if baseline is None else continuous.Selection(options, auditor, baseline)
         report: AuditReport = auditor.run(jobs)
+        if selection is not None:
+            selection.write(write)
+            return report, source_of(kind), [selection.note] if selection.note else []
         if not advise:
             return report, source_of(kind), []
         from .next_steps import advice

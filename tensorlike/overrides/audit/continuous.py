@@ -12,9 +12,11 @@ from .making import AuditError
 from .outputs import Results
 
 if TYPE_CHECKING:
+    from .answering_code import CodeFile
     from .baseline import Baseline
+    from .run import Auditor
 
-__all__ = ["FILES", "add_arguments", "checked", "compared", "finish", "json_schema", "takes_output"]
+__all__ = ["FILES", "Selection", "add_arguments", "checked", "compared", "finish", "json_schema", "takes_output"]
 
 #: The options that name a file to write.
 FILES = ("junit", "sarif", "markdown", "badge")
@@ -32,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--all", metavar="PACKAGE", help="audit every tensor-like type of an installed package")
     group.add_argument("--baseline", metavar="FILE", help="exit with 1 when something got worse since FILE was written")
     group.add_argument("--update-baseline", action="store_true", help="write FILE of --baseline as things are now")
+    group.add_argument(
+        "--changed", action="store_true", help="call only functions whose answering code changed since FILE was written"
+    )
     group.add_argument("--junit", metavar="FILE", help="write JUnit's XML, a case for each function and operand")
     group.add_argument("--sarif", metavar="FILE", help="write SARIF 2.1.0, for code scanning")
     group.add_argument("--github", action="store_true", help="print annotations of a GitHub workflow")
@@ -68,7 +73,11 @@ def checked(options: argparse.Namespace) -> Baseline | None:
     if options.baseline is None:
         if options.update_baseline:
             raise AuditError("--update-baseline needs --baseline FILE, the file to write")
+        if options.changed:
+            raise AuditError("--changed needs --baseline FILE: what changed since that was written")
         return None
+    if options.changed and options.all is not None:
+        raise AuditError("--changed is for one type, --all for all types of a package: give one of them")
     if options.update_baseline:
         from .cli import check_writable
 
@@ -76,6 +85,56 @@ def checked(options: argparse.Namespace) -> Baseline | None:
         if not os.path.exists(options.baseline):
             return Baseline(options.baseline)
     return Baseline.read(options.baseline)
+
+
+class Selection:
+    """Leaves out of an audit what did not change, for `--changed`, and keeps the code that answered for the next time."""
+
+    def __init__(self, options: argparse.Namespace, auditor: Auditor, baseline: Baseline) -> None:
+        from .answering_code import Recorder, circumstances_of, code_file, kept_rows, project_of
+        from .foreign import module_of, qualified_name
+
+        self.auditor = auditor
+        self.key = qualified_name(auditor.kind), auditor.api.name
+        self.note = ""
+        self.file: CodeFile | None = None
+        if not (options.changed or options.update_baseline):
+            return
+        self.file = code_file(options.baseline)
+        self.project = project_of(auditor.kind)
+        if module_of(auditor.kind) not in self.project.values():
+            self.file = None
+            self.note = "All functions were called: the type belongs to a library." if options.changed else ""
+            return
+        given = {name: getattr(options, name) for name in ("make", "from_dense", "to_dense", "plain_results")}
+        self.circumstances = circumstances_of(auditor.api.name, auditor.api.version, given)
+        if options.update_baseline:
+            auditor.recorder = Recorder()
+        if not options.changed:
+            return
+        code, former = self.file.types.get(self.key), baseline.former(*self.key)
+        if code is None or former is None:
+            self.note = (
+                f"All functions were called: {self.file.path if code is None else options.baseline} does not know "
+                f"{self.key[0]} ({self.key[1]}); --update-baseline enters it."
+            )
+            return
+        same, reason = code.unchanged(self.project, self.circumstances)
+        auditor.kept_rows = {f.name: kept_rows(former, f) for f in auditor.functions if f.name in same}
+        self.note = f"All functions were called: {reason}." if reason else (
+            f"{len(auditor.functions) - len(auditor.kept_rows)} of {len(auditor.functions)} functions were called, "
+            "whose answering code changed; the rows of the others are those of the baseline."
+        )  # fmt: skip
+
+    def write(self, write: Write) -> None:
+        """Write the file of code, if the baseline is written."""
+        from .answering_code import AnsweringCode
+
+        if self.file is None or self.auditor.recorder is None:
+            return
+        former = self.file.types.get(self.key)
+        self.file.types[self.key] = AnsweringCode.of(self.project, self.auditor.ran, self.circumstances, former)
+        write(self.file.path, self.file.text)
 
 
 def compared(results: Results, baseline: Baseline | None, *, update: bool) -> Results:

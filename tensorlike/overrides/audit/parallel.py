@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any, NamedTuple, Protocol
 
+from .answering_code import Location
 from .foreign import described, interrupted
 from .making import AuditError
 from .model import AuditRow
@@ -31,10 +32,11 @@ _CHUNK = 6
 
 
 class Audited(NamedTuple):
-    """The rows of one function, and the warnings that its calls gave."""
+    """The rows of one function, the warnings that its calls gave, and where the code is written that ran, if noted."""
 
     rows: list[AuditRow]
     warnings: Counter[str]
+    ran: frozenset[Location] = frozenset()
 
 
 class Work(Protocol):

@@ -32,6 +32,7 @@ from tensorlike.overrides.variants import NAMED
 from tensorlike.overrides.writing import _TABLE, TensorLike
 
 from .answering import Answering, Trace, handlers_of, is_watched
+from .answering_code import Location, Recorder
 from .api import AuditedApi, AuditedFunction, Call, TensorlikeApi
 from .arguments import Place, at, copied, difference, fitted, lost, mapped, places, replaced, shown_call, text_of
 from .failures import is_deliberate
@@ -147,6 +148,11 @@ class Auditor:
         self.handlers = handlers_of(kind, self.api)
         self.watched = is_watched(kind, self.handlers)
         self.warnings: Counter[str] = Counter()
+        #: Rows of functions that are not called, by the name of the function.
+        self.kept_rows: Mapping[str, list[AuditRow]] = {}
+        #: Notes the code that runs, if that is asked for; `run` fills in where it is written, for each function.
+        self.recorder: Recorder | None = None
+        self.ran: dict[str, frozenset[Location]] = {}
         #: Called with the function, the operand and the arguments before each call.
         self.on_attempt: Callable[[AuditedFunction, str, Attempt], None] | None = None
 
@@ -159,9 +165,11 @@ class Auditor:
             self.progress(len(self.functions), len(self.functions), "")
         rows: list[AuditRow] = []
         given: Counter[str] = Counter()
-        for result in results:
+        for function, result in zip(self.functions, results):
             rows += result.rows
             given.update(result.warnings)
+            if function.name not in self.kept_rows:
+                self.ran[function.name] = result.ran
         return AuditReport(
             type_name=qualified_name(self.kind),
             rows=rows,
@@ -175,24 +183,30 @@ class Auditor:
     def _results(self, jobs: int) -> list[Audited]:
         """Return the results of all functions in their order."""
         total = len(self.functions)
+        found = {
+            index: Audited(self.kept_rows[function.name], Counter())
+            for index, function in enumerate(self.functions)
+            if function.name in self.kept_rows
+        }
         if not jobs or not available_jobs():
-            results = []
             for index, function in enumerate(self.functions):
                 if self.progress is not None:
                     self.progress(index, total, function.name)
-                results.append(self.audited(index, {}))
-            return results
+                if index not in found:
+                    found[index] = self.audited(index, {})
+            return [found[index] for index in range(total)]
         # The forms of one function come after each other: one process has their samples.
         families: dict[Any, list[int]] = {}
         for index, function in enumerate(self.functions):
-            families.setdefault(function.family, []).append(index)
+            if index not in found:
+                families.setdefault(function.family, []).append(index)
         order = [index for members in families.values() for index in members]
         if order:
             # What the samples import is imported once, before the processes are forked.
             next(iter(self.api.calls(self.functions[0])), None)
         report = self.progress
         progress = None if report is None else (lambda done, at: report(done, total, self.functions[at].name))
-        found = in_workers(self, order, jobs, progress)
+        found.update(in_workers(self, order, jobs, progress))
         return [found[index] for index in range(total)]
 
     # One function.
@@ -200,9 +214,13 @@ class Auditor:
     def audited(self, index: int, ended: Mapping[str, str], announce: Callable[[str], None] | None = None) -> Audited:
         """Return the rows of the function numbered `index`, whichever functions were audited before it."""
         self.warnings = Counter()
-        with self.api.same_random_numbers():
+        if self.recorder is not None:
+            self.recorder.codes.clear()
+        with self.api.same_random_numbers(), process_restored():
+            if self.recorder is not None:
+                sys.settrace(self.recorder)  # `process_restored` puts the one that was there back.
             rows = self.audit_function(self.functions[index], ended, announce)
-        return Audited(rows, self.warnings)
+        return Audited(rows, self.warnings, frozenset() if self.recorder is None else self.recorder.places())
 
     def audit_function(
         self,
