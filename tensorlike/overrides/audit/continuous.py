@@ -88,7 +88,7 @@ def checked(options: argparse.Namespace) -> Baseline | None:
 
 
 class Selection:
-    """Leaves out of an audit what did not change, for `--changed`, and keeps the code that answered for the next time."""
+    """Leaves out of an audit what did not change, for `--changed`, and keeps the code that answered till then."""
 
     def __init__(self, options: argparse.Namespace, auditor: Auditor, baseline: Baseline) -> None:
         from .answering_code import Recorder, circumstances_of, code_file, kept_rows, project_of
