@@ -14,7 +14,7 @@ author = "the tensorlike developers"
 copyright = "the tensorlike developers"
 version = release = tensorlike.__version__
 
-extensions = ["myst_parser", "tensorlike_site"]
+extensions = ["myst_parser", "tensorlike_site", "tensorlike_reports"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence"]

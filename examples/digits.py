@@ -77,7 +77,7 @@ def load_data() -> list[tl.Tensor]:
 def progress(epochs: range) -> Iterable[int]:
     """The epochs, with a progress bar where someone is watching."""
     try:
-        from tqdm import tqdm
+        from tqdm.auto import tqdm
     except ImportError:
         return epochs
     bar: Iterable[int] = tqdm(epochs, desc="training", unit="epoch", disable=not sys.stderr.isatty())

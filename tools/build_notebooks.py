@@ -16,8 +16,8 @@ DOCS = ROOT / "docs"
 TUTORIALS = (DOCS / "writing-a-tensor-like-type.md", *sorted((DOCS / "tutorials").glob("*-*.md")))
 
 _OUTPUT = re.compile(r"(^```python\n.*?^```\n)\n^```text\n.*?^```\n", re.DOTALL | re.MULTILINE)
-#: The last line of a listing that prints a log's tree: a notebook shows the log itself.
-_TREE = re.compile(r"^print\((\w+)\.tree\(times=False\)\)$", re.MULTILINE)
+#: The last line of a listing that prints a log's tree, or what a notebook shows: a notebook shows the object itself.
+_TREE = re.compile(r"^print\((.+)\.(?:tree\(times=False\)|_repr_html_\(\))\)$", re.MULTILINE)
 
 
 def notebook(page: Path) -> Any:

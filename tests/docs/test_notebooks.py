@@ -34,14 +34,20 @@ def test_tutorials_run_as_notebooks(run: Any, page: Path) -> None:
     cells = run(build_notebooks.notebook(page))
     assert len(cells) == page.read_text(encoding="utf-8").count("```python")
     assert any(cell.outputs for cell in cells)
+    if page.stem == "carry-metadata":
+        assert [text for text in shown_as_html(cells) if "<td>5</td><th>m</th>" in text]
+
+
+def shown_as_html(cells: list[Any]) -> list[str]:
+    return [
+        output.data["text/html"] for cell in cells for output in cell.outputs if "text/html" in output.get("data", {})
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_trace_is_shown_as_a_tree(run: Any) -> None:
     cells = run(build_notebooks.notebook(ROOT / "docs" / "how-to" / "debug-a-dispatch.md"))
-    shown = [
-        output.data["text/html"] for cell in cells for output in cell.outputs if "text/html" in output.get("data", {})
-    ]
+    shown = shown_as_html(cells)
     assert len(shown) == 1
     assert "<details open>" in shown[0]

@@ -55,7 +55,7 @@ def audit(
     from_dense: Callable[[Any], Any] | None = None,
     to_dense: Callable[[Any], Any] | None = None,
     only: str | Sequence[str] | None = None,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Callable[[int, int, str], None] | bool | None = None,
     api: AuditedApi | str | None = None,
     plain_results: str | None = None,
 ) -> AuditReport:
@@ -72,7 +72,8 @@ def audit(
 
     With `to_dense(instance)`, or a method `__tensorlike_to_dense__(self)`, the value of each answer is compared with
     the same function of plain tensors. `only` is a glob, or several, for names such as `"tensorlike.linalg.*"` or
-    `"add*"`. `progress(done, total, name)` is called before each function.
+    `"add*"`. `progress(done, total, name)` is called before each function; `progress=True` shows a bar, of tqdm, in a
+    terminal or a notebook.
 
     `api="torch"` audits a type that is written against PyTorch, which must be installed: its table of overridable
     functions is the list, and plain tensors are PyTorch's. `plain_results="ok"` is for types that mean to answer with
@@ -102,6 +103,10 @@ def audit(
         raise TypeError(f"audit(): argument 'only' must be a glob such as 'linalg.*', or several, not {only!r}")
     if plain_results is not None:
         checked_plain_results(plain_results, "audit(): argument 'plain_results'")
+    if isinstance(progress, bool):
+        from .notebook import bar
+
+        progress = bar() if progress else None
     kind, maker = instances_of(type_or_maker, make=make, from_dense=from_dense, to_dense=to_dense, api=api)
     patterns = tuple(patterns)
     return Auditor(kind, maker, only=patterns, progress=progress, api=api, plain_results=plain_results).run()

@@ -312,9 +312,12 @@ class Regression:
     text: str
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class AuditReport:
-    """The result of an audit. `coverage` is the percentage of calls that the type answered without a fault."""
+    """The result of an audit. `coverage` is the percentage of calls that the type answered without a fault.
+
+    A notebook shows it as a table.
+    """
 
     type_name: str
     rows: list[AuditRow]
@@ -325,6 +328,15 @@ class AuditReport:
     seconds: float = 0.0
     #: Warnings of the type, each with the number of calls that gave it.
     warnings: dict[str, int] = dataclasses.field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        called = self.totals.called
+        return f"<AuditReport of {self.type_name}: {self.coverage:.1f} % of {called} call{'' if called == 1 else 's'}>"
+
+    def _repr_html_(self) -> str:
+        from .notebook import report_html
+
+        return report_html(self)
 
     @property
     def totals(self) -> Totals:

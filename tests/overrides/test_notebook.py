@@ -1,6 +1,7 @@
-"""What notebooks show of a trace: a tree whose calls open and close."""
+"""How notebooks show a trace, as a tree whose calls open and close, and the report of an audit, as a table."""
 
 import html.parser
+import sys
 
 import pytest
 
@@ -77,3 +78,31 @@ def test_a_log_without_calls_and_one_whose_caller_runs_still() -> None:
         tl.cos(Looking())
     assert "tensorlike.sin" in shown[0]
     assert "tensorlike.cos" not in shown[0]
+
+
+# Reports of audits.
+
+
+def test_a_report_is_shown_as_a_table_of_what_is_wrong() -> None:
+    class Angry(tl.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            raise ValueError("1 < 2 & no more")
+
+    report = tl.overrides.audit(Angry, only=("tensorlike.exp", "tensorlike.linalg.det"))
+    texts = [text for _, text in Balanced(report._repr_html_()).texts]
+    assert "tensorlike.linalg" in texts
+    assert any("raised: 1 < 2 & no more" in text for text in texts)
+    assert repr(report) == f"<AuditReport of {report.type_name}: 0.0 % of {report.totals.called} calls>"
+
+
+def test_an_audit_shows_a_bar(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tqdm", reason="the bar needs tqdm, of the extra 'examples'")
+    only = ("tensorlike.exp", "tensorlike.mul")
+    tl.overrides.audit(Noted, only=only, progress=True)
+    assert "2/2" in capsys.readouterr().err
+    tl.overrides.audit(Noted, only=only, progress=False)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.raises(ImportError, match="needs tqdm"):
+        tl.overrides.audit(Noted, only=only, progress=True)
