@@ -265,7 +265,33 @@ assert report.instances == "Points(tensor)"
 """
 
 
-def test_what_a_mode_changes_is_no_fault_of_a_type() -> None:
+#: What a type of PyTorch's is not to blame for: it was not asked, or was not asked for it.
+NOT_ASKED = """
+import torch
+from tensorlike.overrides import audit
+
+class Plain(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+def row(function, operand):
+    return audit(Plain, only=function, api="torch").row(function, operand)
+
+# Of `out`, its second tensor is the instance, and the first a plain one.
+found = row("torch.functional.lu", "out")
+assert found.called and found.passed, found
+# The number of bins is taken from a tensor by `__index__`.
+found = row("torch.histogramdd", "bins")
+assert not found.called and "does not ask" in found.reason, found
+# `alpha` is refused, which Python's operators do by NotImplemented: plain tensors do so, too.
+found = row("torch.Tensor.__rsub__", "self")
+assert found.called and found.passed, found
+"""
+
+
+@pytest.mark.parametrize("program", [TORCH, NOT_ASKED], ids=["what a mode changes", "what it was not asked for"])
+def test_what_is_no_fault_of_a_type(program: str) -> None:
     pytest.importorskip("torch")
-    done = subprocess.run([sys.executable, "-c", TORCH], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -314,6 +314,9 @@ def project_of(kind: type) -> dict[str, str]:
         if not isinstance(file, str) or not file.endswith(".py") or name == "__main__":
             continue
         path = os.path.realpath(file)
+        # The file of a module may be gone, or lie in an archive.
+        if not os.path.isfile(path):
+            continue
         if name.partition(".")[0] in packages or not path.startswith(_folders_of_libraries()):
             found.setdefault(path, name)
     return found

@@ -463,6 +463,9 @@ class Auditor:
                 result = contextvars.copy_context().run(function.key, *args, **kwargs)
         except Exception as error:
             raise _Unusable(f"plain tensors are refused: {described(error)}") from error
+        if result is NotImplemented:
+            # Methods of operators leave arguments that they do not take to Python.
+            raise _Unusable("plain tensors are left to the other operand's method")
         return result, None if place is None else at(args, kwargs, place), frozenset(map(_warning, caught))
 
     @contextlib.contextmanager
@@ -563,7 +566,8 @@ class Auditor:
             self.on_attempt(function, operand, attempt)
         answer = self._call(function, attempt)
         trace, error = answer.trace, answer.error
-        if self.watched and not trace.asked:
+        # A number may be taken from a tensor by `__index__`, which alone asks its type then.
+        if self.watched and not (trace.asked_types if _was_number(attempt) else trace.asked):
             row.outcome = Outcome.NOT_CALLED
             row.reason = f"{function.name} does not ask the type of {operand!r}"
             trace.close()
@@ -612,7 +616,7 @@ class Auditor:
                 row.answer = text_of(result)
             # The target of an in-place function keeps its type.
             target = bool(attempt.args) and result is attempt.args[0] and _is_written_to(function, (0,))
-            row.type_lost = not (target or function.nowrap) and lost(
+            row.type_lost = not (target or function.nowrap or _is_given(attempt, result)) and lost(
                 attempt.expected, result, self.kept, self.api.tensor
             )
         if trace.fell_back:
@@ -662,6 +666,22 @@ class _Printed(io.StringIO):
 
 class _Unusable(Exception):
     """Raised for a sample that cannot be used for an operand, with the reason."""
+
+
+def _was_number(attempt: Attempt) -> bool:
+    """Return whether the sample has a number where the instance stands."""
+    try:
+        return _is_number(at(attempt.call.args, attempt.call.kwargs, attempt.place))
+    except (LookupError, TypeError):
+        return False
+
+
+def _is_given(attempt: Attempt, result: Any) -> bool:
+    """Return whether a result is the tuple of outputs that was handed to the call, of which one is the instance."""
+    given = attempt.kwargs.get("out")
+    if not isinstance(given, tuple) or not isinstance(result, tuple) or len(given) != len(result):
+        return False
+    return all(r is g for r, g in zip(result, given))
 
 
 def _is_written_to(function: AuditedFunction, place: Place) -> bool:
