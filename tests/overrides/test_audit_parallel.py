@@ -1,8 +1,11 @@
 """The audit in worker processes: the same report as in one process, also of a type that ends them."""
 
+import os
 import re
 import subprocess
 import sys
+import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,8 @@ import pytest
 from tensorlike.__main__ import main
 from tensorlike.overrides.audit import AuditReport, AuditRow, Outcome, audit
 from tensorlike.overrides.audit.making import instances_of
-from tensorlike.overrides.audit.parallel import available_jobs
+from tensorlike.overrides.audit.packages import audit_package
+from tensorlike.overrides.audit.parallel import Audited, available_jobs, in_children, in_workers
 from tensorlike.overrides.audit.run import Auditor
 from tensorlike.overrides.audit.terminal import progress_bar
 
@@ -190,3 +194,84 @@ def test_audit_keeps_no_state_of_pytorch():
     state = torch.get_num_threads(), torch.is_warn_always_enabled(), torch.get_rng_state().tolist()
     audit(type("Marked", (torch.Tensor,), {}), only="torch.bernoulli", api="torch")
     assert (torch.get_num_threads(), torch.is_warn_always_enabled(), torch.get_rng_state().tolist()) == state
+
+
+# Time limits, and a process for each type.
+
+
+class Endless:
+    """Work of which one operand of one function never ends."""
+
+    def audited(self, index, ended, announce=None):
+        rows = []
+        for operand in ("input", "out"):
+            announce(operand)
+            row = AuditRow(f"f{index}", "", "", operand, Outcome.OWN, error=ended.get(operand, ""))
+            if index == 1 and operand == "out" and not row.error:
+                time.sleep(600)
+            rows.append(row)
+        return Audited(rows, Counter())
+
+
+@needs_workers
+def test_calls_that_never_end_are_a_row():
+    begin = time.monotonic()
+    found = in_workers(Endless(), range(4), 2, seconds=1)
+    assert time.monotonic() - begin < 30
+    errors = {(row.function, row.operand): row.error for result in found.values() for row in result.rows}
+    assert len(errors) == 8
+    assert errors.pop(("f1", "out")) == "the calls took longer than 1 s and were stopped"
+    assert not any(errors.values())
+
+
+@needs_workers
+def test_a_process_for_each_piece_of_work(tmp_path):
+    def hang():
+        if not os.fork():
+            (tmp_path / "pid").write_text(str(os.getpid()))
+            time.sleep(600)
+        while not (tmp_path / "pid").exists():
+            time.sleep(0.01)
+        time.sleep(600)
+
+    def fail():
+        raise ValueError("no")
+
+    work = [lambda: {"found": 1}, lambda: os.abort(), lambda: os._exit(3), hang, fail]
+    found = {ended.number: ended for ended in in_children(work, jobs=3, seconds=2)}
+    assert found.pop(0).result == {"found": 1}
+    assert [found[number].reason for number in range(1, 5)] == [
+        "the process was killed by SIGABRT",
+        "the process ended, with exit status 3",
+        "the audit took longer than 2 s and was stopped",
+        "ValueError: no",
+    ]
+    # What it had started ended with it.
+    started = Path("/proc") / (tmp_path / "pid").read_text()
+    deadline = time.monotonic() + 10
+    while started.exists() and "State:\tZ" not in (started / "status").read_text() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not started.exists() or "State:\tZ" in (started / "status").read_text()
+
+
+@needs_workers
+def test_a_call_that_ends_the_process_is_a_row_of_a_package(folder, monkeypatch):
+    monkeypatch.syspath_prepend(folder)
+    found = audit_package("workers", only=("tensorlike.cos", "tensorlike.neg"))
+    report = next(report for report in found.reports if report.type_name == "workers.Ends")
+    assert "exit status 3" in report.row("tensorlike.cos", "input").error
+    assert report.row("tensorlike.neg", "input").passed
+
+
+def test_options_of_a_type_under_any_of_its_names(tmp_path, monkeypatch):
+    package = tmp_path / "made_up_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("from .inner import Needy as Renamed\n")
+    (package / "inner.py").write_text(
+        "import tensorlike as tl\n\nclass Needy:\n    def __init__(self, n):\n        self.inner = tl.ones(n)\n\n"
+        "    @classmethod\n    def __torch_function__(cls, func, types, args=(), kwargs=None):\n        return cls(2)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("made_up_package.Renamed", "made_up_package.inner.Needy", "Needy"):
+        found = audit_package("made_up_package", only=("tensorlike.neg",), options={name: {"make": "Needy(3)"}})
+        assert [report.type_name for report in found.reports] == ["made_up_package.inner.Needy"], name

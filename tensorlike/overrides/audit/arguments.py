@@ -25,6 +25,11 @@ Place = tuple[Any, ...]
 
 def mapped(value: Any, change: Callable[[Any], Any], kind: type) -> Any:
     """Return `value` with `change` applied to the instances of `kind` in it, nested containers opened."""
+    if isinstance(value, kind):
+        return change(value)
+    if issubclass(kind, tuple) and type(value) in (list, tuple):
+        # An instance is a container itself, which is not to be opened.
+        return type(value)(mapped(item, change, kind) for item in value)
     return map_instances(change, value, kind)
 
 

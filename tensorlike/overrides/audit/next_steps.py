@@ -23,6 +23,8 @@ from .run import Auditor
 __all__ = ["Step", "advice", "is_nearly_empty", "missing", "most_called", "policies"]
 
 _NEARLY_EMPTY = 10.0
+#: Percentage points that a policy must add to be recommended.
+_WORTH_A_LINE = 1.0
 _FEW = 50
 
 
@@ -44,6 +46,9 @@ def advice(auditor: Auditor, report: AuditReport, jobs: int, to_dense_expression
         return []
     lines = ["", "Next steps"]
     for step in policies(auditor, jobs, to_dense_expression):
+        # A policy is asked where the type returns NotImplemented: it is no help to one that raises.
+        if step.coverage < report.coverage + _WORTH_A_LINE:
+            continue
         lines += [f"  {step.coverage:.1f} % with one line, of tensorlike.overrides:", f"    {step.line}"]
     first = missing(report)
     if first:

@@ -15,10 +15,10 @@ from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any
 
 from .foreign import described, let_through, module_of, mro_of, name_of, one_line, process_restored, qualified_name
-from .isolation import in_processes
 from .making import AuditError, evaluated, instances_of
 from .model import AuditReport
 from .outputs import Audited, LeftOut, Results
+from .parallel import available_jobs, in_children
 from .sources import source_of
 from .terminal import counted
 
@@ -32,6 +32,7 @@ VERSION = 1
 
 #: Parts of the names of modules that are no part of what a package offers: programs, and tests with their types.
 _NOT_OFFERED = {"__main__": "a program", "conftest": "tests", "test": "tests", "tests": "tests", "_tests": "tests"}
+_DISABLED = ("_disabled_torch_function_impl", "disabled_torch_function")
 _EXPRESSIONS = ("make", "from_dense", "to_dense")
 
 
@@ -99,15 +100,12 @@ def audit_package(
     kinds, types_left_out = _types(package, modules, chosen)
     # Samples are imported before the processes are made, so that each has them.
     next(iter(chosen.calls(chosen.functions()[0])), None)
-    given = options or {}
+    given = _by_type(options or {}, kinds)
     common = {"plain_results": plain_results}
-    work = [
-        _work(kind, chosen, only, {**common, **given.get(qualified_name(kind), given.get(name_of(kind), {}))})
-        for kind in kinds
-    ]
+    work = [_work(kind, chosen, only, {**common, **given.get(kind, {})}) for kind in kinds]
     audited: list[Audited] = []
     with _one_thread(chosen):
-        for done, ended in enumerate(in_processes(work, jobs=jobs or _processors(), seconds=seconds), 1):
+        for done, ended in enumerate(in_children(work, jobs=jobs or available_jobs(), seconds=seconds), 1):
             kind = kinds[ended.number]
             if progress is not None:
                 progress(done, len(kinds), name_of(kind))
@@ -121,8 +119,16 @@ def audit_package(
     return PackageReport(package, _version(package), chosen, results)
 
 
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _by_type(options: Mapping[str, Mapping[str, Any]], kinds: Sequence[type]) -> dict[type, Mapping[str, Any]]:
+    """Return the options of each type, which may be named by any module that has it, or by its short name alone."""
+    found: dict[type, Mapping[str, Any]] = {}
+    for name, given in options.items():
+        space, _, short = name.rpartition(".")
+        named = vars(sys.modules[space]).get(short) if space in sys.modules else None
+        for kind in kinds:
+            if kind is named or name in (qualified_name(kind), name_of(kind)):
+                found[kind] = given
+    return found
 
 
 def _version(package: str) -> str:
@@ -153,7 +159,8 @@ def _work(kind: type, api: AuditedApi, only: Sequence[str], options: Mapping[str
         try:
             _, maker = instances_of(kind, api=api, **_given(kind, options))
             plain = options.get("plain_results")
-            return Auditor(kind, maker, only=only, api=api, plain_results=plain).run().to_json()
+            # In a process of its own, so that a call that ends it is a row of the report.
+            return Auditor(kind, maker, only=only, api=api, plain_results=plain).run(min(1, available_jobs())).to_json()
         except AuditError as error:
             return json.dumps({"reason": one_line(str(error))})
         except BaseException as error:
@@ -239,9 +246,11 @@ def _types(package: str, modules: Sequence[ModuleType], api: AuditedApi) -> tupl
         implementation = _implementation(kind)
         if implementation is None or _is_of_another_library(kind, api) or kind is api.tensor:
             continue
-        if api.tensor not in mro_of(kind) and _defines(kind, "__enter__"):
+        if api.tensor not in mro_of(kind) and _owner(kind, "__enter__") is not None:
             continue  # A mode has a `__torch_function__` and is no operand.
-        if getattr(implementation, "__name__", "") in ("_disabled_torch_function_impl", "disabled_torch_function"):
+        disabled = getattr(implementation, "__name__", "") in _DISABLED
+        # PyTorch asks `__torch_dispatch__` for what its functions are made of.
+        if disabled and _owner(kind, "__torch_dispatch__") in (None, api.tensor):
             left_out.append(LeftOut(qualified_name(kind), "its __torch_function__ is disabled, so no function asks it"))
         else:
             kinds.append(kind)
@@ -250,15 +259,16 @@ def _types(package: str, modules: Sequence[ModuleType], api: AuditedApi) -> tupl
 
 def _implementation(kind: type) -> Any:
     """Return what the class or a base class has as `__torch_function__`, bypassing the metaclass; None for none."""
-    for owner in mro_of(kind):
-        if "__torch_function__" in vars(owner):
-            raw = vars(owner)["__torch_function__"]
-            return getattr(raw, "__func__", raw)
-    return None
+    owner = _owner(kind, "__torch_function__")
+    if owner is None:
+        return None
+    raw = vars(owner)["__torch_function__"]
+    return getattr(raw, "__func__", raw)
 
 
-def _defines(kind: type, name: str) -> bool:
-    return any(name in vars(owner) for owner in mro_of(kind))
+def _owner(kind: type, name: str) -> type | None:
+    """Return the class that defines a name for a type, or None."""
+    return next((owner for owner in mro_of(kind) if name in vars(owner)), None)
 
 
 def _is_of_another_library(kind: type, api: AuditedApi) -> bool:

@@ -15,9 +15,10 @@ import gc
 import os
 import signal
 import sys
+import time
 import warnings
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any, NamedTuple, Protocol
 
@@ -26,9 +27,11 @@ from .foreign import described, interrupted
 from .making import AuditError
 from .model import AuditRow
 
-__all__ = ["Audited", "Child", "Work", "available_jobs", "in_workers"]
+__all__ = ["Audited", "Child", "Ended", "Work", "available_jobs", "in_children", "in_workers"]
 
 _CHUNK = 6
+#: The time that the calls with one operand of one function may take.
+SECONDS = 60.0
 
 
 class Audited(NamedTuple):
@@ -59,9 +62,16 @@ class _Task(NamedTuple):
 
 
 class Child:
-    """A forked process that runs `body` with its end of a pipe; `others` are children whose pipes it must not hold."""
+    """A forked process that runs `body` with its end of a pipe; `others` are children whose pipes it must not hold.
 
-    def __init__(self, body: Callable[[Connection[Any, Any]], int], others: Sequence[Child] = ()) -> None:
+    A `leader` ends with all processes that it has started.
+    """
+
+    def __init__(
+        self, body: Callable[[Connection[Any, Any]], int], others: Sequence[Child] = (), *, leader: bool = False
+    ) -> None:
+        self.leader = leader
+        self.since = time.monotonic()
         self.connection, theirs = Pipe()
         for stream in (sys.stdout, sys.stderr):
             # What is still in their buffers would be written by both processes.
@@ -74,6 +84,8 @@ class Child:
         if not self.pid:
             status = 1
             try:
+                if leader:
+                    os.setpgid(0, 0)
                 for other in (self, *others):
                     # A child ends when its pipe does, so no other process may hold an end of it.
                     other.connection.close()
@@ -86,9 +98,17 @@ class Child:
     def stop(self) -> None:
         """End the process if it still runs."""
         self.connection.close()
+        self.kill()
+        self.reaped()
+
+    def kill(self) -> None:
+        """Send the process, and those that a leader has started, the signal that ends them."""
+        if self.leader:
+            # Before it has become one, it has started none.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
-        self.reaped()
 
     def reaped(self) -> str:
         """Wait for the end of the process and return how it ended, in words."""
@@ -128,6 +148,7 @@ class _Worker(Child):
     def give(self, tasks: Sequence[_Task]) -> None:
         """Send tasks to the process."""
         self.tasks.extend(tasks)
+        self.since = time.monotonic()
         # A worker that has ended is noticed by `in_workers`.
         with contextlib.suppress(OSError):
             self.connection.send(list(tasks))
@@ -148,9 +169,16 @@ def _serve(work: Work, connection: Connection[Any, Any]) -> int:
 
 
 def in_workers(
-    work: Work, order: Sequence[int], jobs: int, progress: Callable[[int, int], None] | None = None
+    work: Work,
+    order: Sequence[int],
+    jobs: int,
+    progress: Callable[[int, int], None] | None = None,
+    seconds: float = SECONDS,
 ) -> dict[int, Audited]:
-    """Return the results for the functions numbered in `order`, from at most `jobs` forked processes."""
+    """Return the results for the functions numbered in `order`, from at most `jobs` forked processes.
+
+    A process that spends more than `seconds` on one operand is stopped, as if it had ended there.
+    """
     left = deque(_Task(index, {}) for index in order)
     results: dict[int, Audited] = {}
     workers: list[_Worker] = []
@@ -167,9 +195,13 @@ def in_workers(
         while left and len(workers) < jobs:
             start(chunk())
         while workers:
-            ready = wait([worker.connection for worker in workers] + [worker.ended for worker in workers])
+            ready = _wait(workers, seconds)
             for worker in list(workers):
                 if worker.connection not in ready and worker.ended not in ready:
+                    if _is_late(worker, seconds):
+                        worker.kill()
+                        workers.remove(worker)
+                        start(_after_end(worker, f"the calls took longer than {seconds:g} s and were stopped"))
                     continue
                 alive = _heard(worker, results, progress)
                 if alive and worker.tasks:
@@ -190,11 +222,22 @@ def in_workers(
     return results
 
 
+def _wait(children: Sequence[Child], seconds: float) -> list[Any]:
+    """Wait until a child has sent something, or has ended, or is late; return what is ready of them."""
+    left = min(child.since for child in children) + seconds - time.monotonic()
+    return wait([child.connection for child in children] + [child.ended for child in children], max(left, 0.0))
+
+
+def _is_late(child: Child, seconds: float) -> bool:
+    return time.monotonic() - child.since >= seconds
+
+
 def _heard(worker: _Worker, results: dict[int, Audited], progress: Callable[[int, int], None] | None) -> bool:
     """Take in what a worker has sent; return whether it is still there."""
     try:
         while worker.connection.poll():
             kind, value = worker.connection.recv()
+            worker.since = time.monotonic()
             if kind == "operand":
                 worker.operand = value
                 if progress is not None:
@@ -212,10 +255,11 @@ def _heard(worker: _Worker, results: dict[int, Audited], progress: Callable[[int
     return not wait([worker.ended], 0)
 
 
-def _after_end(worker: _Worker) -> list[_Task]:
+def _after_end(worker: _Worker, how: str = "") -> list[_Task]:
     """Return the tasks of a worker that has ended, the first one with a note of the operand that ended it."""
     worker.connection.close()
-    how = worker.reaped()
+    ended = worker.reaped()
+    how = how or ended
     if not worker.tasks:
         return []
     task = worker.tasks[0]
@@ -223,3 +267,82 @@ def _after_end(worker: _Worker) -> list[_Task]:
         # It ended before any call: this function can say nothing more.
         raise AuditError(f"a worker of the audit cannot go on: {how}; --jobs 0 audits in one process")
     return [_Task(task.number, {**task.ended, worker.operand: how}), *list(worker.tasks)[1:]]
+
+
+# ---------------------------------------------------------------------------------------------- a process for each type
+
+
+class Ended(NamedTuple):
+    """The end of one piece of work: its result, or why there is none."""
+
+    number: int
+    result: Any
+    reason: str
+
+
+class _Single(Child):
+    """A child with one piece of work, whose result it sends; what it prints is not heard."""
+
+    def __init__(self, number: int, work: Callable[[], Any], others: Sequence[Child]) -> None:
+        self.number = number
+
+        def body(connection: Connection[Any, Any]) -> int:
+            # Nothing that the type's code prints, in C either, gets into the report.
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for descriptor in (0, 1, 2):
+                os.dup2(nowhere, descriptor)
+            connection.send(("done", work()))
+            return 0
+
+        super().__init__(body, others, leader=True)
+
+    def end(self) -> Ended:
+        """Return what the process sent, once it sends or ends."""
+        try:
+            # One that it has started may hold the pipe's other end still.
+            kind, value = self.connection.recv() if self.connection.poll() else ("", None)
+        except (EOFError, OSError):
+            kind = ""
+        if not kind:
+            self.kill()
+            self.connection.close()
+            return Ended(self.number, None, self.reaped())
+        self.stop()
+        if kind == "interrupted":
+            interrupted()
+        return Ended(self.number, value, "") if kind == "done" else Ended(self.number, None, str(value))
+
+
+def in_children(work: Sequence[Callable[[], Any]], *, jobs: int, seconds: float) -> Iterator[Ended]:
+    """Run functions in processes of their own, and yield what each returns as they end.
+
+    A type that crashes, never returns or changes its package then harms no other. Where processes cannot be forked,
+    the functions run one after the other in this one.
+
+    Args:
+        work: Functions whose results can be pickled.
+        jobs: The number of processes at a time.
+        seconds: The time after which a process is stopped, with those that it has started.
+    """
+    if not available_jobs():
+        for number, function in enumerate(work):
+            yield Ended(number, function(), "")
+        return
+    waiting = deque(enumerate(work))
+    running: list[_Single] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                running.append(_Single(*waiting.popleft(), running))
+            ready = _wait(running, seconds)
+            for child in list(running):
+                if child.connection in ready or child.ended in ready:
+                    running.remove(child)
+                    yield child.end()
+                elif _is_late(child, seconds):
+                    running.remove(child)
+                    child.stop()
+                    yield Ended(child.number, None, f"the audit took longer than {seconds:g} s and was stopped")
+    finally:
+        for child in running:
+            child.stop()

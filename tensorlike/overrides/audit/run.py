@@ -581,7 +581,7 @@ class Auditor:
             if row.outcome is Outcome.RAISED and is_refused_by_python(error, self.api):
                 row.signature = [refusal(operand, call, f"{row.error_type}: {row.error}")]
             error.__traceback__ = None
-        elif answer.result is NotImplemented and trace.refused:
+        elif answer.result is NotImplemented:
             # An operator leaves a call that every type refused to Python, which asks the other operand's method next.
             row.outcome = Outcome.NOT_IMPLEMENTED
         else:
