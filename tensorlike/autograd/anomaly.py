@@ -25,7 +25,7 @@ __all__ = [
     "warn_of_failure",
 ]
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
 def is_anomaly_enabled() -> bool:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -140,7 +141,8 @@ class TensorlikeApi:
         self.tensor: type = Tensor
         self.default_implementation = Tensor.__dict__["__torch_function__"].__func__.__code__
         self._rows = {row.full_name: row for _, row in public_rows()}
-        self._path = tensorlike.__path__[0]
+        # With the separator: `torch_geometric` and `torchao` are no parts of `torch`.
+        self._path = os.path.join(tensorlike.__path__[0], "")
         #: The samples of a form serve its operation's other forms too. They are copied for each call.
         self._samples: dict[str, list[SampleInput]] = {}
 

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import importlib
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
@@ -68,8 +69,8 @@ class TorchApi:
         self.version = str(self.torch.__version__)
         self.tensor: type = self.torch.Tensor
         self.default_implementation: CodeType = self.torch.Tensor.__torch_function__.__func__.__code__
-        self._path = str(self.torch.__path__[0])
-        self._own_path = str(importlib.import_module("tensorlike").__path__[0])
+        self._path = os.path.join(self.torch.__path__[0], "")
+        self._own_path = os.path.join(importlib.import_module("tensorlike").__path__[0], "")
         self._known = {form.full_name: form for _, form in public_rows()}
         self._families: dict[Any, str] = {}
         self._functions = list(self._listed())

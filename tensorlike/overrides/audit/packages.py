@@ -246,7 +246,7 @@ def _types(package: str, modules: Sequence[ModuleType], api: AuditedApi) -> tupl
         implementation = _implementation(kind)
         if implementation is None or _is_of_another_library(kind, api) or kind is api.tensor:
             continue
-        if api.tensor not in mro_of(kind) and _owner(kind, "__enter__") is not None:
+        if any(name_of(base) == "TorchFunctionMode" for base in mro_of(kind)):
             continue  # A mode has a `__torch_function__` and is no operand.
         disabled = getattr(implementation, "__name__", "") in _DISABLED
         # PyTorch asks `__torch_dispatch__` for what its functions are made of.
