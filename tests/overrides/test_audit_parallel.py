@@ -1,5 +1,6 @@
 """The audit in worker processes: the same report as in one process, also of a type that ends them."""
 
+import contextlib
 import os
 import re
 import subprocess
@@ -14,7 +15,7 @@ from tensorlike.__main__ import main
 from tensorlike.overrides.audit import AuditReport, AuditRow, Outcome, audit
 from tensorlike.overrides.audit.making import instances_of
 from tensorlike.overrides.audit.packages import audit_package
-from tensorlike.overrides.audit.parallel import Audited, available_jobs, in_children, in_workers
+from tensorlike.overrides.audit.parallel import Audited, End, available_jobs, in_children, in_workers
 from tensorlike.overrides.audit.run import Auditor
 from tensorlike.overrides.audit.terminal import progress_bar
 
@@ -200,13 +201,18 @@ def test_audit_keeps_no_state_of_pytorch():
 
 
 class Endless:
-    """Work of which one operand of one function never ends."""
+    """Work of which one operand of one function never ends, and another ends the process with plain tensors alone."""
+
+    in_plain_call = bytearray(1)
 
     def audited(self, index, ended, announce=None):
         rows = []
         for operand in ("input", "out"):
             announce(operand)
-            row = AuditRow(f"f{index}", "", "", operand, Outcome.OWN, error=ended.get(operand, ""))
+            row = AuditRow(f"f{index}", "", "", operand, Outcome.OWN, error=str(ended.get(operand, "")))
+            if index == 2 and operand == "out" and not row.error:
+                self.in_plain_call[0] = 1
+                os.abort()
             if index == 1 and operand == "out" and not row.error:
                 time.sleep(600)
             rows.append(row)
@@ -220,7 +226,8 @@ def test_calls_that_never_end_are_a_row():
     assert time.monotonic() - begin < 30
     errors = {(row.function, row.operand): row.error for result in found.values() for row in result.rows}
     assert len(errors) == 8
-    assert errors.pop(("f1", "out")) == "the calls took longer than 1 s and were stopped"
+    assert errors.pop(("f1", "out")) == str(End("the calls took longer than 1 s and were stopped"))
+    assert errors.pop(("f2", "out")) == str(End("the process was killed by SIGABRT", by_plain=True))
     assert not any(errors.values())
 
 
@@ -275,3 +282,21 @@ def test_options_of_a_type_under_any_of_its_names(tmp_path, monkeypatch):
     for name in ("made_up_package.Renamed", "made_up_package.inner.Needy", "Needy"):
         found = audit_package("made_up_package", only=("tensorlike.neg",), options={name: {"make": "Needy(3)"}})
         assert [report.type_name for report in found.reports] == ["made_up_package.inner.Needy"], name
+
+
+@needs_workers
+def test_a_type_is_not_blamed_for_what_plain_tensors_do(kinds, monkeypatch):
+    kind, maker = instances_of(kinds.Boxed)
+    auditor = Auditor(kind, maker, only=("tensorlike.cos",))
+
+    @contextlib.contextmanager
+    def quiet():
+        # Some of PyTorch's functions end the process for plain tensors of wrong shapes.
+        if auditor.in_plain_call[0]:
+            os.abort()
+        yield
+
+    monkeypatch.setattr(auditor, "_quiet", quiet)
+    row = auditor.run(1).row("tensorlike.cos", "input")
+    assert (row.outcome, row.faults) == (Outcome.NOT_CALLED, [])
+    assert row.reason == "with plain tensors alone, the process was killed by SIGABRT"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import mmap
 import os
 import signal
 import sys
@@ -27,7 +28,7 @@ from .foreign import described, interrupted
 from .making import AuditError
 from .model import AuditRow
 
-__all__ = ["Audited", "Child", "Ended", "Work", "available_jobs", "in_children", "in_workers"]
+__all__ = ["Audited", "Child", "End", "Ended", "Work", "available_jobs", "in_children", "in_workers"]
 
 _CHUNK = 6
 #: The time that the calls with one operand of one function may take.
@@ -42,10 +43,21 @@ class Audited(NamedTuple):
     ran: frozenset[Location] = frozenset()
 
 
+class End(NamedTuple):
+    """The end of a process during the calls with an operand."""
+
+    how: str
+    #: Whether a call with plain tensors alone was running, for which the type is not to blame.
+    by_plain: bool = False
+
+
 class Work(Protocol):
     """The work of a worker: an `Auditor`, as this module sees it."""
 
-    def audited(self, index: int, ended: Mapping[str, str], announce: Callable[[str], None] | None = None) -> Audited:
+    #: Its first byte is 1 while a call with plain tensors alone is running; shared with the processes that fork.
+    in_plain_call: Any
+
+    def audited(self, index: int, ended: Mapping[str, End], announce: Callable[[str], None] | None = None) -> Audited:
         """Return the rows of the function numbered `index`; `ended` says for an operand how it ended a process."""
 
 
@@ -58,7 +70,7 @@ def available_jobs() -> int:
 
 class _Task(NamedTuple):
     number: int
-    ended: dict[str, str]
+    ended: dict[str, End]
 
 
 class Child:
@@ -143,6 +155,7 @@ class _Worker(Child):
     def __init__(self, work: Work, others: Sequence[_Worker]) -> None:
         self.tasks: deque[_Task] = deque()
         self.operand: str | None = None
+        self.in_plain_call = work.in_plain_call = mmap.mmap(-1, 1)
         super().__init__(lambda connection: _serve(work, connection), others)
 
     def give(self, tasks: Sequence[_Task]) -> None:
@@ -266,7 +279,8 @@ def _after_end(worker: _Worker, how: str = "") -> list[_Task]:
     if worker.operand is None or worker.operand in task.ended:
         # It ended before any call: this function can say nothing more.
         raise AuditError(f"a worker of the audit cannot go on: {how}; --jobs 0 audits in one process")
-    return [_Task(task.number, {**task.ended, worker.operand: how}), *list(worker.tasks)[1:]]
+    end = End(how, bool(worker.in_plain_call[0]))
+    return [_Task(task.number, {**task.ended, worker.operand: end}), *list(worker.tasks)[1:]]
 
 
 # ---------------------------------------------------------------------------------------------- a process for each type

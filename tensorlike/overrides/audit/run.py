@@ -49,7 +49,7 @@ from .foreign import (
 )
 from .making import AuditError, InstanceMaker, a
 from .model import FAULTY, AuditReport, AuditRow, Outcome, SignatureProblem, ValueCheck
-from .parallel import Audited, available_jobs, in_workers
+from .parallel import Audited, End, available_jobs, in_workers
 from .signatures import compared, confirmed, is_refused_by_python, refusal
 
 __all__ = ["Attempt", "Auditor", "matching"]
@@ -148,6 +148,8 @@ class Auditor:
         self.handlers = handlers_of(kind, self.api)
         self.watched = is_watched(kind, self.handlers)
         self.warnings: Counter[str] = Counter()
+        #: Tells the process that started this one what ended it.
+        self.in_plain_call: Any = bytearray(1)
         #: Rows of functions that are not called, by the name of the function.
         self.kept_rows: Mapping[str, list[AuditRow]] = {}
         #: Notes the code that runs, if that is asked for; `run` fills in where it is written, for each function.
@@ -211,7 +213,7 @@ class Auditor:
 
     # One function.
 
-    def audited(self, index: int, ended: Mapping[str, str], announce: Callable[[str], None] | None = None) -> Audited:
+    def audited(self, index: int, ended: Mapping[str, End], announce: Callable[[str], None] | None = None) -> Audited:
         """Return the rows of the function numbered `index`, whichever functions were audited before it."""
         self.warnings = Counter()
         if self.recorder is not None:
@@ -225,7 +227,7 @@ class Auditor:
     def audit_function(
         self,
         function: AuditedFunction,
-        ended: Mapping[str, str] = MappingProxyType({}),
+        ended: Mapping[str, End] = MappingProxyType({}),
         announce: Callable[[str], None] | None = None,
     ) -> list[AuditRow]:
         """Return the rows of one function, one for each operand.
@@ -240,7 +242,10 @@ class Auditor:
                 announce(parameter.name)
             if parameter.name in ended:
                 row = AuditRow(function.name, function.namespace, function.form, parameter.name, Outcome.RAISED)
-                row.error = ended[parameter.name]
+                row.error, by_plain = ended[parameter.name]
+                if by_plain:
+                    row.outcome, row.reason = Outcome.NOT_CALLED, f"with plain tensors alone, {row.error}"
+                    row.error = ""
                 rows.append(row)
                 continue
             try:
@@ -457,12 +462,15 @@ class Auditor:
         Raises _Unusable if the call raises.
         """
         args, kwargs = copied(list(args), self.api), copied(dict(kwargs), self.api)
+        self.in_plain_call[0] = 1
         try:
             with self._quiet(), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 result = contextvars.copy_context().run(function.key, *args, **kwargs)
         except Exception as error:
             raise _Unusable(f"plain tensors are refused: {described(error)}") from error
+        finally:
+            self.in_plain_call[0] = 0
         if result is NotImplemented:
             # Methods of operators leave arguments that they do not take to Python.
             raise _Unusable("plain tensors are left to the other operand's method")
