@@ -55,6 +55,31 @@ def _random_programs() -> str:
     return textwrap.fill(text, 120)
 
 
+def _packages() -> str:
+    data = json.loads(_read("packages.json"))
+    rows = data["packages"]
+    lines = [
+        f"{data['date']}, {data['machine']}, torch {rows[0]['torch']}.",
+        "",
+        "| package | types | left out | calls | raised | type lost | other value | seconds |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    lines += [
+        f"| {row['package']} {row['version']} | {row['types']} | {row['left out']} | {row['calls']:,} | {row['raised']:,} | "
+        f"{row['type lost']:,} | {row['differs']:,} | {row['seconds']:.0f} |"
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def _findings() -> str:
+    rows = json.loads(_read("packages.json"))["packages"]
+    return "\n".join(
+        textwrap.fill(f"- **{r['package']}**: {r['confirmed']}.", 120, subsequent_indent="  ", break_on_hyphens=False)
+        for r in rows
+    )
+
+
 def _differences_of_programs() -> str:
     reasons = dict.fromkeys(known.reason for known in KNOWN)
     return "\n".join(textwrap.fill(f"- {r}", 120, subsequent_indent="  ", break_on_hyphens=False) for r in reasons)
@@ -64,6 +89,8 @@ FIGURES: dict[str, Callable[[], str]] = {
     "performance": _performance,
     "performance again": _performance_again,
     "parity": _parity,
+    "packages": _packages,
+    "findings in packages": _findings,
     "random programs": _random_programs,
     "differences of random programs": _differences_of_programs,
 }
