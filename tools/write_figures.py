@@ -65,8 +65,8 @@ def _packages() -> str:
         "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     lines += [
-        f"| {row['package']} {row['version']} | {row['types']} | {row['left out']} | {row['calls']:,} | {row['raised']:,} | "
-        f"{row['type lost']:,} | {row['differs']:,} | {row['seconds']:.0f} |"
+        f"| {row['package']} {row['version']} | {row['types']} | {row['left out']} | {row['calls']:,} | "
+        f"{row['raised']:,} | {row['type lost']:,} | {row['differs']:,} | {row['seconds']:.0f} |"
         for row in rows
     ]
     return "\n".join(lines)
