@@ -135,6 +135,7 @@ def array_from(data: Any, dtype: Any, function: str) -> Any:
         raise TypeError(f"new(): invalid data type 'str': {function}() takes numbers, nested lists, arrays or tensors")
     if _is_device_array(data):
         return _copied(data, wanted)
+    _check_not_computed(data, function)
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         found = np.array(data, dtype=wanted, order="C")
         dtype_of(found.dtype)
@@ -221,6 +222,30 @@ def _copied(array: Any, wanted: Any) -> Any:
         return copied(array)
     with device_guard(array):
         return array.astype(wanted)
+
+
+def _check_not_computed(data: Any, function: str) -> None:
+    """Raise TypeError for an array of a library whose arrays are computed or moved when NumPy asks for their elements.
+
+    Dask's may not fit into memory, JAX's may lie on another device. Nothing tells a copy from a computation here, so
+    it is left to the user to ask for one.
+    """
+    graph = getattr(data, "__dask_graph__", None)
+    if graph is not None and not isinstance(data, type) and graph() is not None:
+        raise TypeError(
+            f"{function}(): {_type_name(data)} is not computed without being asked: pass its compute(), or what "
+            "numpy.asarray() makes of it"
+        )
+    if hasattr(type(data), "__array_namespace__"):
+        raise TypeError(
+            f"{function}(): {_type_name(data)} is an array of another library, and no backend is registered for it: "
+            "share its memory by from_dlpack(), copy it by numpy.asarray(), or keep it as storage by register_backend()"
+        )
+
+
+def _type_name(value: Any) -> str:
+    """Return the full name of a value's type."""
+    return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 def _is_device_array(data: Any) -> bool:
