@@ -47,6 +47,7 @@ KNOWN = {
     "Layout": "from tensorlike.tensor.layouts import layout as Layout",
     "Literal": "from typing import Literal",
     "MemoryFormat": "from tensorlike.tensor.layouts import memory_format as MemoryFormat",
+    "ModuleType": "from types import ModuleType",
     "Node": "from tensorlike.autograd.node import Node",
     "np": "import numpy as np",
     "Number": "from tensorlike.tensor.types import PythonNumber as Number",
@@ -293,9 +294,12 @@ def tensor_methods(registry: dict[str, Any]) -> str:
             getters += [f"    @{name}.setter", f"    def {name}(self, value: {value}) -> None: ..."]
     extra = ["    def __iter__(self) -> Iterator[Tensor]: ...", "    def __hash__(self) -> builtins.int: ...",
              "    def as_subclass(self, cls: builtins.type[Subclass]) -> Subclass: ...",
+             "    def __array_namespace__(self, *, api_version: builtins.str | None = None) -> ModuleType: ...",
+             "    def to_device(self, device: Device | builtins.str, /, *, stream: Any = None) -> Tensor: ...",
              "    @staticmethod", "    def _make_subclass(cls: builtins.type[Subclass], data: Tensor, require_grad: "
              "builtins.bool = False) -> Subclass: ..."]  # fmt: skip
-    names.imports |= {"import builtins", *(KNOWN[name] for name in ("Iterator", "Subclass", "Tensor"))}
+    needed = ("Any", "Device", "Iterator", "ModuleType", "Subclass", "Tensor")
+    names.imports |= {"import builtins", *(KNOWN[name] for name in needed)}
     return (
         HEADER + "\n" + import_text(names.imports) + "\n\nclass TensorMethods:\n"
         + "\n".join([*getters, *extra, *sorted(lines, key=lambda text: text.partition("def ")[2])]) + "\n"

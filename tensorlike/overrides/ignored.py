@@ -77,6 +77,10 @@ _ignore_all(
     **{"Tensor.as_subclass": Tensor.as_subclass},
 )
 _ignore_all(
+    "of the array API standard: types are asked by the functions of the namespace, and by Tensor.to",
+    **{f"Tensor.{name}": getattr(Tensor, name) for name in ("__array_namespace__", "to_device")},
+)
+_ignore_all(
     _PYTHON,
     **{
         f"Tensor.{name}": getattr(Tensor, name)

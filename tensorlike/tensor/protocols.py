@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from tensorlike.dispatch import core
 
 from .backends import backend_of, device_of
 from .declare import tensor_method
+from .device import device as Device
 from .dtypes import default_complex, default_float, dtype_of
 from .history import set_requires_grad
 from .parameter import Parameter
@@ -192,6 +194,36 @@ def as_subclass(self: Any, cls: type[Subclass]) -> Subclass:
 
 as_subclass.__qualname__ = "Tensor.as_subclass"
 Tensor.as_subclass = as_subclass  # type: ignore[method-assign]
+
+
+def _array_namespace(self: Any, *, api_version: str | None = None) -> ModuleType:
+    """Return the namespace of the Python array API standard, `tensorlike.array_api`.
+
+    No type is asked: its functions ask them. Raises ValueError for a version of the standard that it does not follow.
+
+    >>> tl.ones(2).__array_namespace__().__name__
+    'tensorlike.array_api'
+    """
+    known = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+    if api_version is not None and api_version not in known:
+        raise ValueError(f"__array_namespace__(): the standard's version {api_version!r} is none of {', '.join(known)}")
+    return importlib.import_module("tensorlike.array_api")
+
+
+def _to_device(self: Any, device: Device | str, /, *, stream: Any = None) -> Tensor:
+    """Return the array on a device, as the array API standard has it: `to` with no more than that.
+
+    >>> tl.ones(2).to_device("cpu")
+    tensor([1., 1.])
+    """
+    if stream is not None:
+        raise ValueError("to_device(): argument 'stream' must be None: the streams of a device are CuPy's")
+    return self.to(device)  # type: ignore[no-any-return]
+
+
+for _name, _method in (("__array_namespace__", _array_namespace), ("to_device", _to_device)):
+    _method.__name__, _method.__qualname__ = _name, f"Tensor.{_name}"
+    setattr(Tensor, _name, _method)
 
 
 def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:

@@ -272,7 +272,8 @@ def test_interrupt():
     assert x.grad.tolist() == [100_001.0, 100_001.0]
 
 
-def test_another_thread_runs_meanwhile():
+def ran_meanwhile():
+    """Return whether another thread ran during a backward of a long graph."""
     x = tl.ones(2, requires_grad=True)
     y = x
     for _ in range(200_000):
@@ -295,7 +296,12 @@ def test_another_thread_runs_meanwhile():
     end = time.perf_counter()
     done.set()
     thread.join()
-    assert any(start < t < end for t in ticks)
+    return any(start < t < end for t in ticks)
+
+
+def test_another_thread_runs_meanwhile():
+    # Asked several times, since a busy machine may not come to the other thread in time.
+    assert any(ran_meanwhile() for _ in range(5))
 
 
 def _counts(call):

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The tool, at work on a copy of the pages."""
     shutil.copytree(ROOT / "docs" / "results", tmp_path / "docs" / "results")
-    for name in ("parity.md", "performance.md"):
+    for name in ("audit-of-packages.md", "parity.md", "performance.md"):
         shutil.copy(ROOT / "docs" / name, tmp_path / "docs")
     spec = importlib.util.spec_from_file_location("write_figures", ROOT / "tools" / "write_figures.py")
     assert spec is not None
