@@ -88,6 +88,8 @@ def eye(
 ) -> Array:
     """Return a matrix with ones on its diagonal numbered `k` and zeros elsewhere."""
     columns = n_rows if n_cols is None else n_cols
+    # A diagonal far outside is as empty as the first one that is.
+    k = max(-n_rows, min(k, columns))
     rows = tl.arange(n_rows, device=device).unsqueeze(-1)
     found = tl.eq(tl.arange(columns, device=device) - rows, k)
     return found.to(tl.get_default_dtype() if dtype is None else dtype)
