@@ -128,7 +128,6 @@ negative = _unary(tl.negative)
 positive = _unary(tl.positive)
 real = _unary(tl.real)
 reciprocal = _unary(tl.reciprocal)
-round = _unary(tl.round)
 signbit = _unary(tl.signbit)
 sin = _unary(tl.sin)
 sinh = _unary(tl.sinh)
@@ -175,6 +174,13 @@ def floor_divide(x1: Array | Number, x2: Array | Number, /) -> Array:
     if not one.dtype.is_floating_point:
         return found
     return tl.where(tl.logical_or(tl.isinf(one), tl.isinf(two)), tl.floor(one / two), found)
+
+
+def round(x: Array, /) -> Array:
+    """Return the nearest integers, even ones of two as near; of complex numbers both parts."""
+    if x.dtype.is_complex:
+        return tl.complex(tl.round(tl.real(x)), tl.round(tl.imag(x)))
+    return tl.round(x)
 
 
 def sign(x: Array, /) -> Array:

@@ -24,6 +24,9 @@ class Faulty(library.Tensor):
             raise IndexError("one too many")
         if func is library.exp:
             return super().__torch_function__(func, types, args, kwargs) + 1
+        if func is library.sort:
+            found = super().__torch_function__(func, types, args, kwargs)
+            return type(found)((found[0] + 1, found[1]))
         if func is library.sin:
             return super().__torch_function__(func, types, args, kwargs).as_subclass(library.Tensor)
         if func is library.cos:
@@ -83,6 +86,8 @@ def last_line(program: str, path: Path) -> tuple[int, str]:
         ("sum", "ValueError: keepdim"),
         ("cat", "TypeError: no implementation found for 'tensorlike.cat'"),
         ("tan", "RecursionError: "),
+        # Of several results.
+        ("sort", "This is item [0]"),
     ],
 )
 def test_a_printed_program_shows_the_fault(folder, tmp_path, capsys, function, error):

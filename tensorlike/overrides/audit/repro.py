@@ -355,6 +355,9 @@ class _Writer:
         if kind.__module__.partition(".")[0] == library:
             if kind.__name__ == "Size":
                 return f"{library}.Size({list(value)})"
+            if isinstance(value, tuple):
+                # Several results, which are compared one by one.
+                return self._literal(tuple(value))
             if kind.__name__ == "device":
                 return f"{library}.device({str(value)!r})"
             if kind.__name__ == "dtype":
