@@ -15,6 +15,10 @@ OURS_ALONE = {
         ("tensorlike.empty_cache", "tensorlike.memory_stats", "tensorlike.set_memory_cache_limit"),
         "the memory of results on the CPU, of which PyTorch keeps none; for GPUs it has the first two",
     ),
+    **dict.fromkeys(
+        ("tensorlike.Tensor.__array_namespace__", "tensorlike.Tensor.to_device"),
+        "of the array API standard, which PyTorch's tensors do not follow themselves",
+    ),
 }
 
 # ------------------------------------------------------------------------------------- differences in samples' calls

@@ -206,7 +206,8 @@ class TestLists:
         # The decorator of this library's own, and names of its parts that PyTorch keeps elsewhere.
         assert {name.rpartition(".")[2] for name in unknown} <= {
             "overridable", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_grad_enabled",
-            "is_inference_mode_enabled", "empty_cache", "memory_stats", "set_memory_cache_limit",
+            "is_inference_mode_enabled", "empty_cache", "memory_stats", "set_memory_cache_limit", "__array_namespace__",
+            "to_device",
         }  # fmt: skip
 
     def test_what_has_no_name_has_a_reason(self, which):
