@@ -97,6 +97,7 @@ LAZY = (
     "_utils",
     "accelerator",
     "amp",
+    "array_api",
     "backends",
     "compiler",
     "cpu",

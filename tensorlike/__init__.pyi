@@ -20,6 +20,7 @@ from . import _subclasses as _subclasses
 from . import _utils as _utils
 from . import accelerator as accelerator
 from . import amp as amp
+from . import array_api as array_api
 from . import backends as backends
 from . import compiler as compiler
 from . import cpu as cpu

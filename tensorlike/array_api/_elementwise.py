@@ -9,76 +9,6 @@ import tensorlike as tl
 
 from ._promotion import Array, Number, promoted
 
-__all__ = [
-    "abs",
-    "acos",
-    "acosh",
-    "add",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "bitwise_and",
-    "bitwise_invert",
-    "bitwise_left_shift",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-    "ceil",
-    "clip",
-    "conj",
-    "copysign",
-    "cos",
-    "cosh",
-    "divide",
-    "equal",
-    "exp",
-    "expm1",
-    "floor",
-    "floor_divide",
-    "greater",
-    "greater_equal",
-    "hypot",
-    "imag",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "less",
-    "less_equal",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "logaddexp",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "maximum",
-    "minimum",
-    "multiply",
-    "negative",
-    "nextafter",
-    "not_equal",
-    "positive",
-    "pow",
-    "real",
-    "reciprocal",
-    "remainder",
-    "round",
-    "sign",
-    "signbit",
-    "sin",
-    "sinh",
-    "sqrt",
-    "square",
-    "subtract",
-    "tan",
-    "tanh",
-    "trunc",
-]  # fmt: skip
-
 Unary: TypeAlias = Callable[[Array], Array]
 Binary: TypeAlias = Callable[[Array | Number, Array | Number], Array]
 
@@ -93,14 +23,17 @@ def _unary(function: Callable[..., Array], name: str = "") -> Unary:
 
 
 def _binary(function: Callable[..., Array], name: str = "") -> Binary:
-    def call(x1: Array | Number, x2: Array | Number, /) -> Array:
-        return function(*promoted(x1, x2))
+    name = name or function.__name__
 
-    call.__name__ = call.__qualname__ = name or function.__name__
+    def call(x1: Array | Number, x2: Array | Number, /) -> Array:
+        return function(*promoted(name, x1, x2))
+
+    call.__name__ = call.__qualname__ = name
     call.__doc__ = f"Return `tensorlike.{function.__name__}(x1, x2)`, element by element, of operands of one dtype."
     return call
 
 
+# Of a function with several names, the one that types of users answer: `mul`, not its alias `multiply`.
 abs = _unary(tl.abs)
 acos = _unary(tl.acos)
 acosh = _unary(tl.acosh)
@@ -124,7 +57,7 @@ log10 = _unary(tl.log10)
 log1p = _unary(tl.log1p)
 log2 = _unary(tl.log2)
 logical_not = _unary(tl.logical_not)
-negative = _unary(tl.negative)
+negative = _unary(tl.neg, "negative")
 positive = _unary(tl.positive)
 real = _unary(tl.real)
 reciprocal = _unary(tl.reciprocal)
@@ -146,30 +79,30 @@ bitwise_or = _binary(tl.bitwise_or)
 bitwise_right_shift = _binary(tl.bitwise_right_shift)
 bitwise_xor = _binary(tl.bitwise_xor)
 copysign = _binary(tl.copysign)
-divide = _binary(tl.divide)
+divide = _binary(tl.div, "divide")
 equal = _binary(tl.eq, "equal")
-greater = _binary(tl.greater)
-greater_equal = _binary(tl.greater_equal)
+greater = _binary(tl.gt, "greater")
+greater_equal = _binary(tl.ge, "greater_equal")
 hypot = _binary(tl.hypot)
-less = _binary(tl.less)
-less_equal = _binary(tl.less_equal)
+less = _binary(tl.lt, "less")
+less_equal = _binary(tl.le, "less_equal")
 logaddexp = _binary(tl.logaddexp)
 logical_and = _binary(tl.logical_and)
 logical_or = _binary(tl.logical_or)
 logical_xor = _binary(tl.logical_xor)
 maximum = _binary(tl.maximum)
 minimum = _binary(tl.minimum)
-multiply = _binary(tl.multiply)
+multiply = _binary(tl.mul, "multiply")
 nextafter = _binary(tl.nextafter)
-not_equal = _binary(tl.not_equal)
+not_equal = _binary(tl.ne, "not_equal")
 pow = _binary(tl.pow)
 remainder = _binary(tl.remainder)
-subtract = _binary(tl.subtract)
+subtract = _binary(tl.sub, "subtract")
 
 
 def floor_divide(x1: Array | Number, x2: Array | Number, /) -> Array:
     """Return quotients rounded down. With infinities they are the standard's, where PyTorch has nan or -1."""
-    one, two = promoted(x1, x2)
+    one, two = promoted("floor_divide", x1, x2)
     found = tl.floor_divide(one, two)
     if not one.dtype.is_floating_point:
         return found

@@ -8,23 +8,22 @@ import tensorlike as tl
 
 from ._promotion import Array, axes_of, promoted
 
-__all__ = [
-    "concat", "expand_dims", "flip", "moveaxis", "permute_dims", "repeat", "reshape", "roll", "squeeze", "stack",
-    "take", "take_along_axis", "tile", "unstack",
-]  # fmt: skip
-
 Axes = int | Sequence[int]
 
 
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """Return arrays joined along an axis, or one after the other with all their elements for None."""
-    found = promoted(*arrays)
+    if not arrays:
+        raise ValueError("concat(): at least one array is needed")
+    found = promoted("concat", *arrays)
     return tl.cat([tl.flatten(x) for x in found]) if axis is None else tl.cat(found, axis)
 
 
 def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     """Return arrays of one shape joined along a new axis."""
-    return tl.stack(promoted(*arrays), axis)
+    if not arrays:
+        raise ValueError("stack(): at least one array is needed")
+    return tl.stack(promoted("stack", *arrays), axis)
 
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
@@ -106,9 +105,9 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
         if len(x.shape) != 1:
             raise ValueError("take(): argument 'axis' is needed where the array has several dimensions")
         axis = 0
+    (axis,) = axes_of(x, axis)
     count = x.shape[axis]
     found = tl.index_select(x, axis, tl.where(indices < 0, indices + count, indices).reshape(-1).to(tl.int64))
-    axis %= len(x.shape)
     return found.reshape((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
 
 

@@ -9,12 +9,6 @@ import tensorlike as tl
 
 from ._promotion import Array, Dtype, Number, axes_of, promoted, wide_dtype
 
-__all__ = [
-    "UniqueAll", "UniqueCounts", "UniqueInverse", "all", "any", "argmax", "argmin", "argsort", "count_nonzero",
-    "cumulative_prod", "cumulative_sum", "diff", "isin", "max", "mean", "min", "nonzero", "prod", "searchsorted",
-    "sort", "std", "sum", "unique_all", "unique_counts", "unique_inverse", "unique_values", "var", "where",
-]  # fmt: skip
-
 Axis = int | tuple[int, ...] | None
 
 
@@ -46,6 +40,8 @@ def _cast(x: Array, dtype: Dtype | None) -> Array:
 
 def prod(x: Array, /, *, axis: Axis = None, dtype: Dtype | None = None, keepdims: bool = False) -> Array:
     """Return products; those of integers have the widest dtype of their kind."""
+    if axis is None and not keepdims:
+        return tl.prod(x, dtype=dtype or wide_dtype(x))
     return _one_by_one(_cast(x, dtype), axis, keepdims, lambda x, one: tl.prod(x, one, dtype=x.dtype))
 
 
@@ -76,14 +72,21 @@ def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bo
     return tl.var(x, axes_of(x, axis), correction=correction, keepdim=keepdims)
 
 
+def _truth(x: Array) -> Array:
+    """Return booleans, which those of other dtypes are not in PyTorch: bytes stay bytes."""
+    return x if getattr(x, "dtype", None) in (None, tl.bool) else tl.ne(x, 0)
+
+
 def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return whether all elements are true."""
-    return _one_by_one(x.to(tl.bool), axis, keepdims, lambda x, one: tl.all(x, one))
+    x = _truth(x)
+    return tl.all(x) if axis is None and not keepdims else _one_by_one(x, axis, keepdims, tl.all)
 
 
 def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return whether any element is true."""
-    return _one_by_one(x.to(tl.bool), axis, keepdims, lambda x, one: tl.any(x, one))
+    x = _truth(x)
+    return tl.any(x) if axis is None and not keepdims else _one_by_one(x, axis, keepdims, tl.any)
 
 
 def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -92,11 +95,12 @@ def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> 
 
 
 def _accumulated(
-    x: Array, axis: int | None, dtype: Dtype | None, first: int | None, function: Callable[[Array, int], Array]
-) -> Array:
+    name: str, x: Array, axis: int | None, dtype: Dtype | None, first: int | None,
+    function: Callable[[Array, int], Array],
+) -> Array:  # fmt: skip
     if axis is None:
         if len(x.shape) != 1:
-            raise ValueError("cumulative functions need 'axis' where the array has several dimensions")
+            raise ValueError(f"{name}(): argument 'axis' is needed where the array has several dimensions")
         axis = 0
     x = _cast(x, dtype)
     found = function(x, axis)
@@ -111,14 +115,18 @@ def cumulative_sum(
     x: Array, /, *, axis: int | None = None, dtype: Dtype | None = None, include_initial: bool = False
 ) -> Array:
     """Return the sums of all elements up to each; with `include_initial` they begin with 0."""
-    return _accumulated(x, axis, dtype, 0 if include_initial else None, lambda x, a: tl.cumsum(x, a, dtype=x.dtype))
+    first = 0 if include_initial else None
+    name = "cumulative_sum"
+    return _accumulated(name, x, axis, dtype, first, lambda x, a: tl.cumsum(x, a, dtype=x.dtype))
 
 
 def cumulative_prod(
     x: Array, /, *, axis: int | None = None, dtype: Dtype | None = None, include_initial: bool = False
 ) -> Array:
     """Return the products of all elements up to each; with `include_initial` they begin with 1."""
-    return _accumulated(x, axis, dtype, 1 if include_initial else None, lambda x, a: tl.cumprod(x, a, dtype=x.dtype))
+    first = 1 if include_initial else None
+    name = "cumulative_prod"
+    return _accumulated(name, x, axis, dtype, first, lambda x, a: tl.cumprod(x, a, dtype=x.dtype))
 
 
 def diff(
@@ -150,19 +158,19 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
 
 def searchsorted(x1: Array, x2: Array | Number, /, *, side: str = "left", sorter: Array | None = None) -> Array:
     """Return where the elements of `x2` would stand in `x1`, which is sorted, or is by `sorter`."""
-    one, two = promoted(x1, x2)
+    one, two = promoted("searchsorted", x1, x2)
     return tl.searchsorted(one, two, side=side, sorter=sorter)
 
 
 def where(condition: Array, x1: Array | Number, x2: Array | Number, /) -> Array:
     """Return the elements of `x1` where a condition holds, and those of `x2` elsewhere."""
-    one, two = promoted(x1, x2)
+    one, two = promoted("where", x1, x2)
     return tl.where(condition, one, two)
 
 
 def isin(x1: Array | Number, x2: Array | Number, /, *, invert: bool = False) -> Array:
     """Return which elements of `x1` are in `x2`, or are not."""
-    one, two = promoted(x1, x2)
+    one, two = promoted("isin", x1, x2)
     return tl.isin(one, two, invert=invert)
 
 

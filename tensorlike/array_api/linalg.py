@@ -84,7 +84,7 @@ class SlogdetResult(NamedTuple):
 
 def matmul(x1: Array, x2: Array, /) -> Array:
     """Return products of matrices."""
-    one, two = promoted(x1, x2)
+    one, two = promoted("matmul", x1, x2)
     return tl.matmul(one, two)
 
 
@@ -97,13 +97,13 @@ def matrix_transpose(x: Array, /) -> Array:
 
 def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
     """Return sums of products over axes of both: so many of the last and first ones, or those that are named."""
-    one, two = promoted(x1, x2)
+    one, two = promoted("tensordot", x1, x2)
     return tl.tensordot(one, two, axes if isinstance(axes, int) else (list(axes[0]), list(axes[1])))
 
 
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """Return dot products along an axis; the first operand is conjugated."""
-    one, two = promoted(x1, x2)
+    one, two = promoted("vecdot", x1, x2)
     smallest = -len(one.shape) if len(one.shape) < len(two.shape) else -len(two.shape)
     if not smallest <= axis < 0:
         raise ValueError(f"vecdot(): argument 'axis' must be from {smallest} to -1, not {axis}")
@@ -122,7 +122,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
 
 def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """Return cross products of vectors of three elements."""
-    one, two = promoted(x1, x2)
+    one, two = promoted("cross", x1, x2)
     if one.shape[axis] != 3 or two.shape[axis] != 3:
         raise ValueError(f"cross(): vectors of 3 elements are needed along axis {axis}")
     one, two = tl.broadcast_tensors(one, two)
@@ -184,7 +184,7 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
 
 def outer(x1: Array, x2: Array, /) -> Array:
     """Return the products of all pairs of elements of two vectors."""
-    one, two = promoted(x1, x2)
+    one, two = promoted("outer", x1, x2)
     return tl.outer(one, two)
 
 
@@ -205,7 +205,7 @@ def slogdet(x: Array, /) -> SlogdetResult:
 
 def solve(x1: Array, x2: Array, /) -> Array:
     """Return the solutions of systems of linear equations: `x2` is a vector only where it has one dimension."""
-    one, two = promoted(x1, x2)
+    one, two = promoted("solve", x1, x2)
     if len(two.shape) == 1:
         return tl.linalg.solve(one, two.unsqueeze(-1)).squeeze(-1)
     batch = tl.broadcast_shapes(one.shape[:-2], two.shape[:-2])

@@ -135,7 +135,8 @@ def array_from(data: Any, dtype: Any, function: str) -> Any:
         raise TypeError(f"new(): invalid data type 'str': {function}() takes numbers, nested lists, arrays or tensors")
     if _is_device_array(data):
         return _copied(data, wanted)
-    _check_not_computed(data, function)
+    if not isinstance(data, (list, tuple)):
+        _check_not_computed(data, function)
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         found = np.array(data, dtype=wanted, order="C")
         dtype_of(found.dtype)

@@ -92,6 +92,40 @@ def test_duck_types_and_modes_are_asked():
     assert tl.sum in seen
 
 
+class Money:
+    """A tensor-like type that says nothing of its dtype and shape."""
+
+    def __init__(self, cents):
+        self.cents = cents
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func not in (tl.add, tl.mul, tl.sum, tl.prod, tl.all):
+            return NotImplemented
+        plain = [arg.cents if isinstance(arg, cls) else arg for arg in args]
+        return cls(func(*plain, **(kwargs or {})))
+
+
+def test_types_that_say_nothing_of_their_dtype():
+    money = Money(tl.tensor([100, 250]))
+    for found, expected in (
+        (xp.add(money, money), [200, 500]), (xp.multiply(money, 2), [200, 500]), (xp.multiply(2, money), [200, 500]),
+        (xp.sum(money), 350), (xp.prod(money), 25000), (xp.all(money), True), (xp.sum(money, axis=0), 350),
+    ):  # fmt: skip
+        assert found.cents.tolist() == expected
+    with pytest.raises(TypeError, match="no implementation found for 'tensorlike.exp'"):
+        xp.exp(money)
+
+
+@pytest.mark.parametrize("wrong", ["a", None, [1.0, 2.0], np.ones(2)])
+def test_what_is_no_operand_is_named(wrong):
+    for call in (xp.add, xp.matmul, xp.floor_divide):
+        with pytest.raises(
+            TypeError, match=rf"{call.__name__}\(\): operand 2 must be an array .* {type(wrong).__name__};"
+        ):
+            call(xp.ones((2,)), wrong)
+
+
 @pytest.mark.parametrize(
     ("one", "two", "expected"),
     [
@@ -126,6 +160,12 @@ def test_wrong_arguments():
         (ValueError, lambda: xp.take(x, xp.asarray([0]))),
         (ValueError, lambda: xp.nonzero(xp.asarray(1.0))),
         (ValueError, lambda: xp.reshape(x.T, (6,), copy=False)),
+        (IndexError, lambda: xp.take(x, xp.asarray([0]), axis=4)),
+        (ValueError, lambda: xp.concat([])),
+        (ValueError, lambda: xp.stack([])),
+        (ValueError, lambda: xp.arange(0, 5, 0)),
+        (ValueError, lambda: xp.cumulative_sum(x)),
+        (TypeError, lambda: xp.result_type()),
         (ValueError, lambda: xp.isdtype(xp.int8, "number")),
         (TypeError, lambda: xp.astype(xp.ones((2,), dtype=xp.complex64), xp.float32)),
         (ValueError, lambda: x.__array_namespace__(api_version="1999.1")),
@@ -133,6 +173,15 @@ def test_wrong_arguments():
     ):
         with pytest.raises(error):
             call()
+
+
+def test_complex_ends():
+    assert xp.linspace(0, 1j, 3, endpoint=False).tolist() == pytest.approx([0, 1j / 3, 2j / 3])
+    assert xp.round(xp.asarray([0.5 + 1.5j])).tolist() == [0 + 2j]
+
+
+def test_it_is_there_without_an_import_of_its_own():
+    assert tl.array_api is xp
 
 
 def test_inspection():
