@@ -231,4 +231,7 @@ def vector_norm(
     x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, ord: float = 2
 ) -> Array:
     """Return norms of vectors."""
+    if axis == ():
+        # Each element is a vector: for PyTorch no axes are all of them.
+        return tl.linalg.vector_norm(tl.unsqueeze(x, -1), ord, -1)
     return tl.linalg.vector_norm(x, ord, axis, keepdims)

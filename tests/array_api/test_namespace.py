@@ -175,6 +175,16 @@ def test_wrong_arguments():
             call()
 
 
+def test_no_axes():
+    x = xp.asarray([[-3.0, 4.0]])
+    for found, expected in (
+        (xp.sum(x, axis=()), x), (xp.prod(x, axis=()), x), (xp.mean(x, axis=()), x), (xp.max(x, axis=()), x),
+        (xp.var(x, axis=()), xp.zeros_like(x)), (xp.all(x, axis=()), x != 0),
+        (xp.linalg.vector_norm(x, axis=()), abs(x)),
+    ):  # fmt: skip
+        assert found.tolist() == expected.tolist()
+
+
 def test_complex_ends():
     assert xp.linspace(0, 1j, 3, endpoint=False).tolist() == pytest.approx([0, 1j / 3, 2j / 3])
     assert xp.round(xp.asarray([0.5 + 1.5j])).tolist() == [0 + 2j]
