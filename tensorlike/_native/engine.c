@@ -207,18 +207,7 @@ static bool
 fits(PyObject *grad, PyObject *shape, PyObject *dtype)
 {
     PyArrayObject *array = (PyArrayObject *)as_tensor(grad)->data;
-    if ((PyObject *)PyArray_DESCR(array) != dtype || shape == NULL || !PyTuple_CheckExact(shape) ||
-        PyTuple_GET_SIZE(shape) != PyArray_NDIM(array)) {
-        return false;
-    }
-    for (int i = 0; i < PyArray_NDIM(array); i++) {
-        PyObject *size = PyTuple_GET_ITEM(shape, i);
-        int overflow;
-        if (!PyLong_CheckExact(size) || PyLong_AsLongLongAndOverflow(size, &overflow) != PyArray_DIM(array, i)) {
-            return false;
-        }
-    }
-    return true;
+    return (PyObject *)PyArray_DESCR(array) == dtype && is_shape_of(shape, array);
 }
 
 bool

@@ -133,6 +133,7 @@ new_counter(void)
         return NULL;
     }
     PyList_SET_ITEM(counter, 0, zero);
+    PyObject_GC_UnTrack(counter); /* It holds integers alone: Note [Nodes at rest] in node.c. */
     return counter;
 }
 

@@ -81,7 +81,7 @@ is_current_view(TensorObject *view, MetaObject *meta)
     if (!PyList_CheckExact(counter) || PyList_GET_SIZE(counter) != 1 || meta->view_version == NULL) {
         return false;
     }
-    Py_ssize_t now, then;
+    Py_ssize_t now = 0, then = 0;
     return read_int(PyList_GET_ITEM(counter, 0), &now) && read_int(meta->view_version, &then) && now == then;
 }
 
@@ -131,6 +131,22 @@ shape_tuple(PyArrayObject *array)
     return shape;
 }
 
+bool
+is_shape_of(PyObject *shape, PyArrayObject *array)
+{
+    if (shape == NULL || !PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) != PyArray_NDIM(array)) {
+        return false;
+    }
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        PyObject *size = PyTuple_GET_ITEM(shape, i);
+        int overflow;
+        if (!PyLong_CheckExact(size) || PyLong_AsLongLongAndOverflow(size, &overflow) != PyArray_DIM(array, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Return (array, counter, version) of a tensor, whose counter is made on first use. */
 static PyObject *
 saved_tensor(TensorObject *tensor)
@@ -142,7 +158,24 @@ saved_tensor(TensorObject *tensor)
         }
         Py_XSETREF(tensor->counter, counter);
     }
-    return PyTuple_Pack(3, tensor->data, tensor->counter, PyList_GET_ITEM(tensor->counter, 0));
+    PyObject *saved = PyTuple_Pack(3, tensor->data, tensor->counter, PyList_GET_ITEM(tensor->counter, 0));
+    if (saved != NULL && PyArray_CheckExact(tensor->data)) {
+        PyObject_GC_UnTrack(saved); /* It closes no cycle: Note [Nodes at rest] in node.c. */
+    }
+    return saved;
+}
+
+/* Return the shape of an array, the tuple of a node that the new one leads to if it has the same one: 48 bytes a node. */
+static PyObject *
+shape_of_result(const NodeObject *node, PyArrayObject *array)
+{
+    for (int i = 0; i < node->few; i++) {
+        PyObject *shape = node->following[i] == NULL ? NULL : as_node(node->following[i])->shape;
+        if (shape != NULL && is_shape_of(shape, array)) {
+            return Py_NewRef(shape);
+        }
+    }
+    return shape_tuple(array);
 }
 
 /* Return what a node saves of the parameters, or NULL with an exception; results are saved later. */
@@ -197,12 +230,14 @@ new_node(const Recorder *self, PyObject *edges, unsigned with_edges, PyArrayObje
             goto failed;
         }
         *slot_at((PyObject *)node, saved->offset) = value;
+        node->holds_foreign = node->holds_foreign || !closes_no_cycle(value);
     }
     node->dtype = Py_NewRef((PyObject *)PyArray_DESCR(array));
-    node->shape = shape_tuple(array);
+    node->shape = shape_of_result(node, array);
     if (node->shape == NULL) {
         goto failed;
     }
+    rest(node);
     return (PyObject *)node;
 failed:
     Py_DECREF(node);

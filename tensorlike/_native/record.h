@@ -11,18 +11,28 @@
 /* Note [Edges without tuples]
  * A node that is recorded in C refers to the next nodes directly: three objects less for each, which the cyclic collector
  * would go through again and again while a graph grows. The tuple of tuples is made when Python reads `_tl_edges`. */
-typedef struct {
+typedef struct NodeObject {
     PyObject_HEAD
-    PyObject *edges; /* _tl_edges: a tuple of (node, number) and None; NULL when unset, as the next two */
+    union {
+        PyObject *edges; /* _tl_edges: a tuple of (node, number) and None; NULL when unset, as the next two */
+        PyObject *following[FEW_EDGES]; /* the nodes, NULL for None, where `few` is not 0 */
+    };
     PyObject *shape; /* _tl_shape */
     PyObject *dtype; /* _tl_dtype */
     long long sequence_number;
     PyObject *dict;
     PyObject *weak_references;
-    int few;                        /* the number of edges here, 0 when `edges` has them */
-    int numbers[FEW_EDGES];         /* of the outputs that the edges lead to */
-    PyObject *following[FEW_EDGES]; /* the nodes, NULL for None */
+    uint8_t few;                        /* the number of edges in `following`, 0 when `edges` has them */
+    bool holds_foreign;                 /* whether it may refer to an object of the user: Note [Nodes at rest] */
+    uint16_t numbers[FEW_EDGES];        /* of the outputs that the edges lead to */
+    struct NodeObject *previous, *next; /* Note [Nodes at rest], NULL when the collector has the node */
 } NodeObject;
+
+/* Leave a new node, which is filled, to its references until something could close a cycle: Note [Nodes at rest]. */
+void rest(NodeObject *node);
+
+/* Whether a value that a node keeps refers to no object that could refer to the node. */
+bool closes_no_cycle(PyObject *value);
 
 /* Give a new node its edges, a tuple that is taken over. */
 void set_edges(NodeObject *node, PyObject *edges);
@@ -172,6 +182,9 @@ PyObject *edge_of(TensorObject *tensor);
 
 /* Return the shape of an array, NULL with an exception. */
 PyObject *shape_tuple(PyArrayObject *array);
+
+/* Whether an object, or NULL, is the shape of an array. */
+bool is_shape_of(PyObject *shape, PyArrayObject *array);
 
 /* Return the tensor of the type `type` of a result, with its node where one is needed: a new reference, NULL with an
  * exception, or LEFT_TO_PYTHON. `parameters` are those of the operation, without those at the end that have their

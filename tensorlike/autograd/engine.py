@@ -13,6 +13,7 @@ leaf, and retains no gradient: a tensor of a transform is invalid when the trans
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Container, Mapping, Sequence
 from heapq import heappop, heappush
 from operator import attrgetter
@@ -406,4 +407,5 @@ if core is not None:
         add_arrays=_add_arrays,
         unbroadcast=unbroadcast_and_cast,
     )
+    gc.callbacks.append(core.before_collection)  # Note [Nodes at rest] in _native/node.c
     core.register_node(AccumulateGrad, (), None, ())
