@@ -143,7 +143,14 @@ new_context(Call *call)
     if (node == NULL) {
         goto done;
     }
-    set_edges(&node->node, edges);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Py_INCREF(PyTuple_GET_ITEM(edges, i));
+    }
+    if (set_edges(&node->node, ((PyTupleObject *)edges)->ob_item, count) < 0) {
+        Py_CLEAR(node);
+        goto done;
+    }
+    Py_CLEAR(edges);
     node->node.sequence_number = next_sequence_number();
     node->needs_input_grad = needs;
     node->positions = positions;

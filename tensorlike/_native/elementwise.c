@@ -232,6 +232,10 @@ run_kernel(const Kernel *kernel, PyObject *first, PyObject *second, PyArrayObjec
     if (result != NULL && count > 0) {
         data[inputs] = PyArray_BYTES(result);
         strides[inputs] = PyArray_ITEMSIZE(result);
+        if (out != NULL && count == 1) {
+            /* NumPy's iterator, which writes in place, has no steps then, and loops of complex numbers round otherwise. */
+            memset(strides, 0, sizeof(strides));
+        }
         if (is_long) {
             Py_BEGIN_ALLOW_THREADS
             loop(data, &count, strides, kernel->data[type]);

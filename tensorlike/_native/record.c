@@ -158,8 +158,14 @@ saved_tensor(TensorObject *tensor)
         }
         Py_XSETREF(tensor->counter, counter);
     }
-    PyObject *saved = PyTuple_Pack(3, tensor->data, tensor->counter, PyList_GET_ITEM(tensor->counter, 0));
-    if (saved != NULL && PyArray_CheckExact(tensor->data)) {
+    PyObject *saved = PyTuple_New(3);
+    if (saved == NULL) {
+        return NULL;
+    }
+    PyTuple_SET_ITEM(saved, 0, Py_NewRef(tensor->data));
+    PyTuple_SET_ITEM(saved, 1, Py_NewRef(tensor->counter));
+    PyTuple_SET_ITEM(saved, 2, Py_NewRef(PyList_GET_ITEM(tensor->counter, 0)));
+    if (PyArray_CheckExact(tensor->data)) {
         PyObject_GC_UnTrack(saved); /* It closes no cycle: Note [Nodes at rest] in node.c. */
     }
     return saved;
@@ -206,17 +212,27 @@ is_readable(PyObject *value, bool only_tensor)
            (!is_set(tensor->counter) || (PyList_CheckExact(tensor->counter) && PyList_GET_SIZE(tensor->counter) == 1));
 }
 
+static void
+drop_edges(const Recorder *self, PyObject *const *edges)
+{
+    for (int i = 0; i < self->operand_count; i++) {
+        Py_DECREF(edges[i]);
+    }
+}
+
 /* Return a new node that is filled but for its result; takes over `edges`, also when it fails. */
 static PyObject *
-new_node(const Recorder *self, PyObject *edges, unsigned with_edges, PyArrayObject *array, PyObject *const *parameters,
-         Py_ssize_t count)
+new_node(const Recorder *self, PyObject *const *edges, unsigned with_edges, PyArrayObject *array,
+         PyObject *const *parameters, Py_ssize_t count)
 {
-    NodeObject *node = (NodeObject *)self->node->tp_alloc(self->node, 0);
+    NodeObject *node = allocate_node(self->node);
     if (node == NULL) {
-        Py_DECREF(edges);
+        drop_edges(self, edges);
         return NULL;
     }
-    set_edges(node, edges);
+    if (set_edges(node, edges, self->operand_count) < 0) {
+        goto failed;
+    }
     node->sequence_number = next_sequence_number();
     for (int i = 0; i < self->saved_count; i++) {
         const Saved *saved = &self->saved[i];
@@ -274,32 +290,29 @@ set_history(const Recorder *self, TensorObject *made, PyObject *node)
     return 0;
 }
 
-/* Return the edges of the operands as a tuple and the bits of those that are there, NULL with an exception. */
-static PyObject *
-edges_of(const Recorder *self, PyObject *const *parameters, Py_ssize_t count, unsigned *with_edges)
+/* Put the edges of the operands into an array; return the bits of those that are there, -1 with an exception. */
+static int
+edges_of(const Recorder *self, PyObject *const *parameters, Py_ssize_t count, PyObject **edges)
 {
-    PyObject *edges = PyTuple_New(self->operand_count);
-    if (edges == NULL) {
-        return NULL;
-    }
-    *with_edges = 0;
+    int with_edges = 0;
     for (int i = 0; i < self->operand_count; i++) {
         const Operand *operand = &self->operands[i];
-        PyObject *value = operand->parameter < count ? parameters[operand->parameter] : Py_None, *edge = Py_None;
+        PyObject *value = operand->parameter < count ? parameters[operand->parameter] : Py_None;
         if (operand->has_formula && is_any_tensor(value) && is_tracked(as_tensor(value))) {
-            edge = edge_of(as_tensor(value));
-            if (edge == NULL) {
-                Py_DECREF(edges);
-                return NULL;
+            edges[i] = edge_of(as_tensor(value));
+            if (edges[i] == NULL) {
+                while (--i >= 0) {
+                    Py_DECREF(edges[i]);
+                }
+                return -1;
             }
-            *with_edges |= edge != Py_None ? 1u << i : 0;
+            with_edges |= edges[i] != Py_None ? 1 << i : 0;
         }
         else {
-            Py_INCREF(edge);
+            edges[i] = Py_NewRef(Py_None);
         }
-        PyTuple_SET_ITEM(edges, i, edge);
     }
-    return edges;
+    return with_edges;
 }
 
 static inline bool
@@ -345,8 +358,8 @@ answer_to(const Recorder *self, PyObject *array, PyObject *const *parameters, Py
 
 /* Give `made` its node. Takes `edges` over, also when it fails. */
 static int
-add_node_of(const Recorder *self, TensorObject *made, PyObject *edges, unsigned with_edges, PyObject *const *parameters,
-            Py_ssize_t count)
+add_node_of(const Recorder *self, TensorObject *made, PyObject *const *edges, unsigned with_edges,
+            PyObject *const *parameters, Py_ssize_t count)
 {
     PyObject *node = new_node(self, edges, with_edges, (PyArrayObject *)made->data, parameters, count);
     return node == NULL ? -1 : set_history(self, made, node);
@@ -362,17 +375,17 @@ record(Recorder *self, PyTypeObject *type, PyObject *array, PyObject *const *par
     if (answer != NODE) {
         return answer == PYTHON ? LEFT_TO_PYTHON : new_tensor_of(type, Py_NewRef(array));
     }
-    unsigned with_edges;
-    PyObject *edges = edges_of(self, parameters, count, &with_edges);
-    if (edges == NULL) {
+    PyObject *edges[MOST_OPERANDS];
+    int with_edges = edges_of(self, parameters, count, edges);
+    if (with_edges < 0) {
         return NULL;
     }
     PyObject *made = new_tensor_of(type, Py_NewRef(array));
     if (made == NULL || !with_edges) {
-        Py_DECREF(edges);
+        drop_edges(self, edges);
         return made;
     }
-    if (add_node_of(self, as_tensor(made), edges, with_edges, parameters, count) < 0) {
+    if (add_node_of(self, as_tensor(made), edges, (unsigned)with_edges, parameters, count) < 0) {
         Py_DECREF(made);
         return NULL;
     }
@@ -401,16 +414,15 @@ record_onto(PyObject *recorder, PyObject *made, PyObject *const *parameters, Py_
     if (answer != NODE) {
         return answer == FAILED ? -1 : answer == NO_NODE;
     }
-    unsigned with_edges;
-    PyObject *edges = edges_of(self, parameters, count, &with_edges);
-    if (edges == NULL) {
-        return -1;
+    PyObject *edges[MOST_OPERANDS];
+    int with_edges = edges_of(self, parameters, count, edges);
+    if (with_edges <= 0) {
+        if (with_edges == 0) {
+            drop_edges(self, edges);
+        }
+        return with_edges < 0 ? -1 : 1;
     }
-    if (!with_edges) {
-        Py_DECREF(edges);
-        return 1;
-    }
-    return add_node_of(self, as_tensor(made), edges, with_edges, parameters, count) < 0 ? -1 : 1;
+    return add_node_of(self, as_tensor(made), edges, (unsigned)with_edges, parameters, count) < 0 ? -1 : 1;
 }
 
 /* ---- the object */
@@ -530,6 +542,7 @@ recorder_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
         Py_DECREF(self);
         return NULL;
     }
+    free_by_slots(self->node);
     return (PyObject *)self;
 }
 

@@ -31,11 +31,17 @@ typedef struct NodeObject {
 /* Leave a new node, which is filled, to its references until something could close a cycle: Note [Nodes at rest]. */
 void rest(NodeObject *node);
 
+/* Have the nodes of a class freed in C, if it has no finalizer: after its slots are known. */
+void free_by_slots(PyTypeObject *type);
+
+/* Return a new node of a class, empty; NULL with an exception. */
+NodeObject *allocate_node(PyTypeObject *type);
+
 /* Whether a value that a node keeps refers to no object that could refer to the node. */
 bool closes_no_cycle(PyObject *value);
 
-/* Give a new node its edges, a tuple that is taken over. */
-void set_edges(NodeObject *node, PyObject *edges);
+/* Give a new node its edges, `count` tuples of (node, number) and None, which are taken over: -1 with an exception. */
+int set_edges(NodeObject *node, PyObject *const *edges, Py_ssize_t count);
 
 /* Return the tuple of the edges, made if need be, as a new reference; NULL with an exception. */
 PyObject *get_edges(NodeObject *node);

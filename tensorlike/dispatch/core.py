@@ -204,9 +204,15 @@ def outside_stacklevel() -> int:
 def plan_for(key: tuple[type, ...]) -> Plan:
     """Return the plan for operands of the types `key`: subclasses before superclasses, otherwise left to right."""
     plan = _PLANS.get(key)
-    if plan is None:
-        plan = _make_plan(key)
-    return plan
+    return plan if plan is not None and _is_current(plan) else _make_plan(key)
+
+
+def _is_current(plan: Plan) -> bool:
+    """Return whether the types of a plan that inherit the default implementation still do.
+
+    One may have been given a `__torch_function__` since. One that lost its own inherits the default, which is called.
+    """
+    return plan.default is None or all(map(inherits_default, plan.types))
 
 
 def _make_plan(key: tuple[type, ...]) -> Plan:
@@ -273,8 +279,8 @@ def dispatch(
     names the method of its right operand that Python asks next, `reflected`, and returns NotImplemented where every
     type does and there is one: see `is_left_to`.
     """
-    if plan is None:
-        plan = _PLANS.get(key) or _make_plan(key)
+    if plan is None or (plan.default is not None and not _is_current(plan)):
+        plan = plan_for(key)
     state = _get_state()
     if not state.clear:
         if state.trace is not None:

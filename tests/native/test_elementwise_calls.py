@@ -335,3 +335,15 @@ class TestVersionsOfInPlaceForms:
             x = tl.ones(2)
         with pytest.raises(RuntimeError, match="[Ii]nference"):
             x.add_(1)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (2,), (5,)])
+def test_products_of_complex_numbers_in_place_round_as_numpy_rounds(shape: tuple[int, ...], dtype: str) -> None:
+    """Its loops take one element with a step for an overlap, and fuse the multiplications or not."""
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        a, b = (np.asarray(random.normal(size=shape) + 1j * random.normal(size=shape)).astype(dtype) for _ in "ab")
+        x = tl.from_numpy(a.copy())
+        x.mul_(tl.from_numpy(b))
+        assert x.numpy().tobytes() == np.multiply(a, b, out=a).tobytes()
