@@ -72,10 +72,11 @@ class Compared(TestCase):
 
 
 def test_an_operator_that_only_writes_needs_no_fake():
-    library = tl.library.Library("cpp_served_names", "DEF")
-    library.define("fill(Tensor(a!) out) -> ()")
-    library.impl("fill", lambda out: out.fill_(1) and None, "CPU")
-    assert tl.library.opcheck(tl.ops.cpp_served_names.fill.default, (tl.zeros(1),))["test_faketensor"] == "SUCCESS"
+    with tl.library._scoped_library("cpp_served_names", "DEF") as library:
+        library.define("fill(Tensor(a!) out) -> ()")
+        library.impl("fill", lambda out: out.fill_(1) and None, "CPU")
+        fill = tl.ops.cpp_served_names.fill.default
+        assert tl.library.opcheck(fill, (tl.zeros(1),))["test_faketensor"] == "SUCCESS"
 
 
 class ComparedItemByItem(TestCase):
