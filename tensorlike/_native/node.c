@@ -209,8 +209,9 @@ set_edges(NodeObject *node, PyObject *const *edges, Py_ssize_t count)
             continue;
         }
         few = PyTuple_CheckExact(edges[i]) && PyTuple_GET_SIZE(edges[i]) == 2 &&
-              PyObject_TypeCheck(PyTuple_GET_ITEM(edges[i], 0), &NodeStateType) &&
               PyLong_CheckExact(PyTuple_GET_ITEM(edges[i], 1));
+        PyObject *next = few ? PyTuple_GET_ITEM(edges[i], 0) : NULL;
+        few = few && (Py_TYPE(next) == graph.accumulate || PyObject_TypeCheck(next, &NodeStateType));
         long number = few ? PyLong_AsLong(PyTuple_GET_ITEM(edges[i], 1)) : -1;
         if (number < 0 || number > UINT16_MAX) {
             PyErr_Clear();

@@ -246,7 +246,7 @@ new_node(const Recorder *self, PyObject *const *edges, unsigned with_edges, PyAr
             goto failed;
         }
         *slot_at((PyObject *)node, saved->offset) = value;
-        node->holds_foreign = node->holds_foreign || !closes_no_cycle(value);
+        node->holds_foreign = node->holds_foreign || (saved->kind == OPTION && !closes_no_cycle(value));
     }
     node->dtype = Py_NewRef((PyObject *)PyArray_DESCR(array));
     node->shape = shape_of_result(node, array);
