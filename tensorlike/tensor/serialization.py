@@ -133,7 +133,7 @@ def deepcopy_tensor(tensor: Any, memo: dict[int, Any]) -> Any:
         storage, offset = placed_in(array)
         result._tl_data = view_in(copy.deepcopy(storage, memo), array.dtype, offset, array.shape, array.strides)
     else:
-        result._tl_data = copied(array)
+        result._tl_data = copy.deepcopy(array, memo)
     if requires_grad:
         result._tl_requires_grad = True
         result._tl_tracked = True

@@ -140,7 +140,7 @@ def share(subject: Any) -> UntypedStorage:
             if isinstance(subject, TensorBase) and not any(t is subject for t in movers):
                 movers.append(subject)  # Objects frozen by `gc.freeze` are in no list.
         storage = storage_of(owner)
-        start = storage.data_ptr()
+        start = int(data_pointer(storage._owner))
         # PyTorch's tensors without elements have no memory that could be shared; one byte keeps them alike.
         fresh = new_shared(len(storage))[: len(storage)]
         fresh[...] = storage._bytes

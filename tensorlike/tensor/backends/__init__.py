@@ -36,6 +36,7 @@ __all__ = [
     "JaxBackend",
     "NumpyBackend",
     "OpaqueBackend",
+    "address_of",
     "adopted",
     "backend_for",
     "backend_of",
@@ -318,6 +319,20 @@ def strided_view(
 def data_pointer(array: Array) -> int:
     """The address of the first element of `array`."""
     return backend_of(array).data_pointer(array)
+
+
+def address_of(array: Array) -> int:
+    """The address of the first element of `array`, for those who read memory; RuntimeError where it has none.
+
+    `data_pointer` is for comparing places in one memory.
+    """
+    backend = backend_of(array)
+    if backend.memory == "opaque":
+        raise RuntimeError(
+            f"data_ptr(): the memory of tensors on device {str(backend.device_of(array))!r} has no address: copy the "
+            "tensor to the CPU by cpu(), or compare untyped_storage() of two tensors to tell whether they share memory"
+        )
+    return backend.data_pointer(array)
 
 
 def scatter_add(array: Array, indices: Any, values: Any) -> None:

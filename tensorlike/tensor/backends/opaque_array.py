@@ -458,7 +458,20 @@ class OpaqueArray:
         return self.copy()
 
     def __deepcopy__(self, memo: Any) -> OpaqueArray:
-        return self.copy("K")
+        """Return the same geometry in new memory, which is one for all arrays that shared theirs."""
+        memory = memo.get(id(self.memory))
+        if memory is None:
+            memory = memo[id(self.memory)] = OpaqueMemory(self.memory.backend, self.memory.content, self.memory.dtype)
+        owner = self if self.base is None else self.base
+        shift = memory.address - self.memory.address
+        copies = []
+        for one in (owner, self):
+            start = _geometry_at(one.address + shift, (1,), one.dtype)
+            copies.append(self._at(memory, np.lib.stride_tricks.as_strided(start, one.shape, one.strides), None))
+        if self.base is None:
+            return copies[0]
+        copies[1].base = copies[0]
+        return copies[1]
 
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", copy: bool = True) -> OpaqueArray:
         dtype = np.dtype(dtype)

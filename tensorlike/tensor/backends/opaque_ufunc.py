@@ -49,6 +49,9 @@ OF_BOOLEANS = {
     "fmin": "logical_and",
 }
 
+# Names that the standard gave functions of NumPy, which has both.
+_SAME = {"bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift"}
+
 LOGICAL = frozenset({"logical_and", "logical_not", "logical_or", "logical_xor"})
 BITWISE = frozenset({"bitwise_and", "bitwise_or", "bitwise_xor", "invert", "bitwise_not", "bitwise_invert"})
 
@@ -81,7 +84,29 @@ def _fmin(library: Any, x: Any, y: Any) -> Any:
     return library.where(library.isnan(x), y, library.where(library.isnan(y), x, found))
 
 
-WRITTEN: dict[str, Callable[..., Any]] = {"exp2": _exp2, "fmod": _fmod, "fmax": _fmax, "fmin": _fmin}
+def _shifted(function: str) -> Callable[..., Any]:
+    """Return a shift that moves all bits out for a number of bits that is negative or too large, as NumPy's does."""
+
+    def shift(library: Any, x: Any, bits: Any) -> Any:
+        zero = library.zeros_like(bits)
+        width = library.iinfo(x.dtype).bits
+        inside = library.logical_and(
+            library.greater_equal(bits, zero), library.less(bits, library.full_like(bits, width))
+        )
+        found = getattr(library, function)(x, library.where(inside, bits, zero))
+        rest = library.zeros_like(found)
+        if function == "bitwise_right_shift":
+            # The sign is what is left.
+            rest = library.where(library.less(x, library.zeros_like(x)), library.full_like(x, 1), library.zeros_like(x))
+            rest = library.negative(rest)
+        return library.where(inside, found, rest)
+
+    return shift
+
+
+WRITTEN: dict[str, Callable[..., Any]] = {
+    "left_shift": _shifted("bitwise_left_shift"), "right_shift": _shifted("bitwise_right_shift"),    "exp2": _exp2, "fmod": _fmod, "fmax": _fmax, "fmin": _fmin,
+}  # fmt: skip
 
 
 class OpaqueUfunc(UniversalFunction):
@@ -182,12 +207,14 @@ class OpaqueUfunc(UniversalFunction):
         return (*(common,) * len(kinds), result.dtype)
 
     def _of_library(self) -> Callable[..., Any]:
-        name, library = self.__name__, self._opaque.library
+        name, library = _SAME.get(self.__name__, self.__name__), self._opaque.library
+        written = WRITTEN.get(name)
+        if written is not None and name.endswith("shift"):
+            return lambda *operands: written(library, *operands)
         for candidate in (STANDARD_NAMES.get(name, name), name):
             found: Callable[..., Any] | None = getattr(library, candidate, None)
             if found is not None:
                 return found
-        written = WRITTEN.get(name)
         if written is not None:
             return lambda *operands: written(library, *operands)
         raise NotImplementedError(
