@@ -28,9 +28,10 @@ class device:
     """A device that stores tensors.
 
     `device("cuda:1")`, `device("cuda", 1)`, `device(type="cuda", index=1)`, `device(1)` and `device(other_device)` are
-    the spellings. Types are `"cpu"`, `"cuda"`, `"jax"`, `"meta"`, and those of registered backends; an index of None means the current device of that type. In
-    a block `with device:`, factories without a `device` argument make tensors on it. There is one object for each pair
-    of type and index, so that devices are compared by identity; devices are immutable, hashable and picklable.
+    the spellings. Types are `"cpu"`, `"cuda"`, `"jax"`, `"meta"`, and those of registered backends; an index of None
+    means the current device of that type. In a block `with device:`, factories without a `device` argument make tensors
+    on it. There is one object for each pair of type and index, so that devices are compared by identity; devices are
+    immutable, hashable and picklable.
 
     RuntimeError for an unknown type or a malformed string, and for a bare index where no GPU is available; TypeError
     for an argument of another type.

@@ -17,7 +17,6 @@ from .backends import backend_for, backend_of, device_of
 from .device import device as Device
 from .dtypes import dtype as Dtype
 from .dtypes import dtype_of
-from .runtime import copied
 from .storage import UntypedStorage, placed_in, view_in
 from .tensor import Tensor
 

@@ -86,7 +86,7 @@ class JaxBackend(OpaqueBackend):
         super().__init__()
 
     @property
-    def library_special(self) -> Any:  # type: ignore[override]
+    def library_special(self) -> Any:
         """The functions of `jax.scipy.special` that are used, over tensors' arrays."""
         import jax.scipy.special as module
 
@@ -149,7 +149,8 @@ class JaxBackend(OpaqueBackend):
         held = list(value.devices())
         if len(held) > 1:
             raise RuntimeError(
-                f"a JAX array on {len(held)} devices cannot be the memory of a tensor: put it on one, by jax.device_put()"
+                f"a JAX array on {len(held)} devices cannot be the memory of a tensor: put it on one of them, by "
+                "jax.device_put()"
             )
         return devices[self._there.index(held[0])]
 

@@ -3,12 +3,12 @@
 # Note [Memory that is replaced]
 The arrays of JAX, and of many libraries that follow the Array API standard, have no strides, take no `out=` and cannot
 be written. Tensors need all of that: a view shares the memory of its base, and an in-place operation changes what both
-see. So a tensor does not hold such an array itself but an `OpaqueArray`, which is a geometry (offset, shape, strides) in
-an `OpaqueMemory`, and the memory holds *one array of the library at a time*. Writing to a geometry computes a new array
-of the library and puts it in the place of the old one, which nobody has changed: who still holds that one, the user or
-a transformation of the library, sees what they saw before. All views of a memory read what it holds now, so that base
-and views agree as those of NumPy do, and everything above (kernels with `out=`, in-place operations, version counters,
-the history of views) is the code that serves NumPy and CuPy.
+see. So a tensor does not hold such an array itself but an `OpaqueArray`, which is a geometry (offset, shape, strides)
+in an `OpaqueMemory`, and the memory holds *one array of the library at a time*. Writing to a geometry computes a new
+array of the library and puts it in the place of the old one, which nobody has changed: who still holds that one, the
+user or a transformation of the library, sees what they saw before. All views of a memory read what it holds now, so
+that base and views agree as those of NumPy do, and everything above (kernels with `out=`, in-place operations, version
+counters, the history of views) is the code that serves NumPy and CuPy.
 
 The geometry is kept as a NumPy array that has no elements behind it: its address is a number that no memory has.
 NumPy's own views of it (transposes, slices, diagonals, parts of complex numbers) therefore say which view a call means,
@@ -73,10 +73,10 @@ def _address(geometry: np.ndarray[Any, Any]) -> int:
 
 
 class _Grid(NamedTuple):
-    """How to read a geometry by a reshape and slices: `start`, `count` of the flat elements, padded by `padding`."""
+    """How to read a geometry by a reshape and slices: `used` flat elements from `start` on, padded by `padding`."""
 
     start: int
-    count: int
+    used: int
     padding: int
     grid: tuple[int, ...]
     key: tuple[Any, ...]
@@ -124,7 +124,8 @@ def _grid(length: int, offset: int, shape: tuple[int, ...], strides: tuple[int, 
     order = tuple(dimensions.index(d) for d in sorted(dimensions))
     once = tuple(n if s != 0 else min(n, 1) for n, s in zip(shape, strides, strict=True))
     padding = max(0, start + count - length)
-    return _Grid(start, count, padding, tuple(grid), tuple(key), None if order == tuple(range(len(order))) else order, once)
+    in_order = order == tuple(range(len(order)))
+    return _Grid(start, count, padding, tuple(grid), tuple(key), None if in_order else order, once)
 
 
 def _positions(offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -193,8 +194,8 @@ class OpaqueMemory:
         if plan is None:
             places = backend.from_numpy_like(_positions(offset, shape, strides), flat)
             return library.reshape(library.take(flat, places, axis=0), shape)
-        if plan.count != length or plan.start:
-            flat = backend.sliced(flat, slice(plan.start, min(plan.start + plan.count, length)))
+        if plan.used != length or plan.start:
+            flat = backend.sliced(flat, slice(plan.start, min(plan.start + plan.used, length)))
         if plan.padding:
             flat = library.concat([flat, backend.zeros((plan.padding,), geometry.dtype, flat)], axis=0)
         found = library.reshape(flat, plan.grid)
@@ -207,8 +208,7 @@ class OpaqueMemory:
         return found if plan.once == shape else library.broadcast_to(found, shape)
 
     def write(self, geometry: np.ndarray[Any, Any], value: Any) -> None:
-        """Replace the content by one in which the elements of a geometry are those of `value`, of its shape and dtype.
-        """
+        """Replace the content by one in which the elements of a geometry are those of `value`, of its shape and dtype."""
         backend = self.backend
         if 0 in geometry.shape:
             return
@@ -235,7 +235,7 @@ class OpaqueMemory:
         if plan.order is not None:
             value = library.permute_dims(value, tuple(sorted(range(len(inner)), key=plan.order.__getitem__)))
         sliced = self.backend.sliced
-        start, stop = plan.start, plan.start + plan.count
+        start, stop = plan.start, plan.start + plan.used
         part = library.reshape(sliced(flat, slice(start, stop)), plan.grid)
         # A write to whole rows needs no slices inside them.
         if all(key == slice(0, n) for key, n in zip(plan.key, plan.grid)):
@@ -336,11 +336,13 @@ class OpaqueArray:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._geometry.shape
+        found: tuple[int, ...] = self._geometry.shape
+        return found
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self._geometry.dtype
+        found: np.dtype[Any] = self._geometry.dtype
+        return found
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -409,8 +411,8 @@ class OpaqueArray:
         return self.memory is other.memory and bool(np.may_share_memory(self._geometry, other._geometry))
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> OpaqueArray:
-        if len(shape) == 1:
-            (shape,) = (shape[0],) if isinstance(shape[0], (tuple, list)) else ((shape[0],),)
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = tuple(shape[0])
         if order == "F":
             return self.T.reshape(tuple(reversed(shape)), copy=copy).T
         wanted = self._reshaped(tuple(int(n) for n in shape))

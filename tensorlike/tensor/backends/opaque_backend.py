@@ -21,12 +21,13 @@ class OpaqueBackend(Backend):
     """A library of the Array API standard whose arrays are never written, as the memory of tensors.
 
     Kernels and tensors get an `OpaqueArray` in place of the library's array: see Note [Memory that is replaced] in
-    `opaque_array`. What NumPy has and the standard lacks, `opaque_namespace` writes in the standard's functions, or runs
-    on the host where its list `HOST_FUNCTIONS` says so; any other function raises NotImplementedError.
+    `opaque_array`. What NumPy has and the standard lacks, `opaque_namespace` writes in the standard's functions, or
+    runs on the host: the functions of its list `HOST_FUNCTIONS` and of `HOST_UFUNCS`, those of `linalg`, `fft` and
+    SciPy, random numbers, and index arrays. Any other function raises NotImplementedError.
 
-    A subclass sets `name`, `device_type`, `library` (a namespace of the Array API standard, of version 2024.12 or later)
-    and `library_types` (the types of its arrays), and implements `from_numpy` and `to_numpy`. All else has a default,
-    for one device, which a subclass may replace by what its library does better.
+    A subclass sets `name`, `device_type`, `library` (a namespace of the Array API standard, of version 2024.12 or
+    later) and `library_types` (the types of its arrays), and implements `from_numpy` and `to_numpy`. All else has a
+    default, for one device, which a subclass may replace by what its library does better.
     """
 
     memory: ClassVar[Literal["strided", "opaque"]] = "opaque"
@@ -88,8 +89,7 @@ class OpaqueBackend(Backend):
         return None
 
     def scattered(self, flat: Any, places: np.ndarray[Any, Any], values: Any) -> Any:
-        """Return a copy of a flat array of the library in which `values` stand at `places`; of equal places the last.
-        """
+        """Return a copy of a flat array of the library in which `values` stand at `places`; of equal places the last."""
         count = int(flat.shape[0])
         source = np.arange(count)
         source[places] = np.arange(count, count + places.size)
@@ -117,8 +117,8 @@ class OpaqueBackend(Backend):
             if array.tensorlike_backend is not self:
                 other = array.tensorlike_backend
                 raise RuntimeError(
-                    f"arrays of the backends {self.name!r} and {other.name!r} cannot be used together: move the tensors "
-                    "to one device with tensor.to(device)"
+                    f"arrays of the backends {self.name!r} and {other.name!r} cannot be used together: move the "
+                    "tensors to one device with tensor.to(device)"
                 )
             return array.library_array()
         return array
@@ -201,7 +201,8 @@ class OpaqueBackend(Backend):
         there = like.memory.content
         if isinstance(value, np.ndarray) and value.ndim:
             raise TypeError(
-                f"a NumPy array cannot be written to an array of the backend {self.name!r}: move it there by from_host()"
+                f"a NumPy array cannot be written to an array of the backend {self.name!r}: move it there by "
+                "from_host()"
             )
         if not self.owns(type(value)):
             found = self.number(value, dtype, there)
@@ -250,7 +251,8 @@ class OpaqueBackend(Backend):
 
     def data_pointer(self, array: Array) -> int:
         """Return a number by which places in one memory are compared; it is no address."""
-        return self.adopted(array).address
+        found: int = self.adopted(array).address
+        return found
 
     def strided_view(
         self,
@@ -279,5 +281,3 @@ class OpaqueBackend(Backend):
             host = importlib.import_module("scipy.linalg")
             found = self._modules["linalg"] = HostFallbackModule(self, SimpleNamespace(), host)
         return found
-
-

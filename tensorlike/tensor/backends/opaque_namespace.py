@@ -26,9 +26,9 @@ __all__ = ["HOST_FUNCTIONS", "OpaqueNamespace"]
 # Functions that only make views of their first argument.
 VIEWS = frozenset(
     {
-        "diagonal", "expand_dims", "flip", "fliplr", "flipud", "matrix_transpose", "moveaxis", "permute_dims", "rollaxis",
-        "rot90", "squeeze", "swapaxes", "transpose", "unstack", "split", "array_split", "atleast_1d",
-        "atleast_2d", "atleast_3d",
+        "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "diagonal", "expand_dims", "flip", "fliplr", "flipud",
+        "matrix_transpose", "moveaxis", "permute_dims", "rollaxis", "rot90", "split", "squeeze", "swapaxes",
+        "transpose", "unstack",
     }
 )  # fmt: skip
 
@@ -105,11 +105,9 @@ class OpaqueNamespace:
             return result
         target: OpaqueArray = out[0] if isinstance(out, tuple) else out
         if not isinstance(target, OpaqueArray):
-            raise TypeError(
-                f"out must be an array of the backend {self._backend.name!r}, not {type(target).__name__}"
-            )
+            raise TypeError(f"out must be an array of the backend {self._backend.name!r}, not {type(target).__name__}")
         if not np.can_cast(result.dtype, target.dtype, "same_kind"):
-            raise TypeError(f"cannot cast output from {result.dtype!r} to {target.dtype!r} with casting rule 'same_kind'")
+            raise TypeError(f"cannot cast output from {result.dtype} to {target.dtype} with casting rule 'same_kind'")
         if np.broadcast_shapes(result.shape, target.shape) != target.shape:
             raise ValueError(f"non-broadcastable output operand with shape {target.shape} for a result {result.shape}")
         target[...] = result
@@ -222,8 +220,9 @@ class OpaqueNamespace:
         return self._made(np.eye(N, M, k, dtype=dtype))
 
     def indices(self, dimensions: Sequence[int], dtype: Any = int, sparse: bool = False) -> Any:
-        found = np.indices(tuple(dimensions), dtype, sparse)
-        return tuple(map(self._made, found)) if sparse else self._made(found)  # type: ignore[arg-type]
+        found: Any = np.indices(tuple(dimensions), dtype, sparse=True)
+        parts = tuple(map(self._made, found))
+        return parts if sparse else self.stack(self.broadcast_arrays(*parts))
 
     def tri(self, N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> OpaqueArray:
         return self._made(np.tri(N, M, k, dtype))
@@ -319,8 +318,10 @@ class OpaqueNamespace:
 
     def _band(self, m: Any, k: int, lower: bool) -> OpaqueArray:
         array = self.asarray(m)
-        mask = np.tri(*array.shape[-2:], k=k if lower else k - 1, dtype=bool)
-        return self.where(self._made(mask if lower else ~mask), array, array.dtype.type(0))
+        rows, columns = array.shape[-2:]
+        mask = np.tri(rows, columns, k if lower else k - 1, dtype=bool)
+        found: OpaqueArray = self.where(self._made(mask if lower else ~mask), array, array.dtype.type(0))
+        return found
 
     def tril(self, m: Any, k: int = 0) -> OpaqueArray:
         return self._band(m, k, True)
@@ -378,9 +379,7 @@ class OpaqueNamespace:
         array, where = self.asarray(arr), self.asarray(indices)
         array, axis = (array.ravel(), 0) if axis is None else (array, _normalized(axis, array.ndim))
         size = array.shape[axis]
-        rest = np.broadcast_shapes(
-            *(a.shape[:axis] + (1,) + a.shape[axis + 1 :] for a in (array, where))
-        )  # fmt: skip
+        rest = np.broadcast_shapes(*((*a.shape[:axis], 1, *a.shape[axis + 1 :]) for a in (array, where)))
         array = self.broadcast_to(array, (*rest[:axis], size, *rest[axis + 1 :]))
         where = self.broadcast_to(where, (*rest[:axis], where.shape[axis], *rest[axis + 1 :]))
         if where.size == 0:
@@ -402,7 +401,7 @@ class OpaqueNamespace:
 
     def copyto(self, dst: OpaqueArray, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
         if isinstance(src, OpaqueArray) and not np.can_cast(src.dtype, dst.dtype, casting):
-            raise TypeError(f"Cannot cast array data from {src.dtype!r} to {dst.dtype!r} according to the rule {casting!r}")
+            raise TypeError(f"Cannot cast array data from {src.dtype} to {dst.dtype} according to the rule {casting!r}")
         if where is True:
             dst[...] = src
             return
@@ -450,15 +449,13 @@ class OpaqueNamespace:
     ) -> OpaqueArray:  # fmt: skip
         return self._summed("prod", 1, a, axis, dtype, out, keepdims, initial, where)
 
-    def _extreme(
-        self, name: str, a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any
-    ) -> OpaqueArray:
+    def _extreme(self, name: str, a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> OpaqueArray:
         array = self.asarray(a)
         pairwise = getattr(self, f"{name}imum")
         if initial is None and where is not None and where is not True:
             raise ValueError(
-                f"reduction operation '{name}imum' does not have an identity, so to use a where mask one has to specify "
-                "'initial'"
+                f"reduction operation '{name}imum' does not have an identity, so to use a where mask one has to "
+                "specify 'initial'"
             )
         if initial is not None:
             initial = array.dtype.type(initial)
@@ -493,14 +490,18 @@ class OpaqueNamespace:
 
     amax, amin = max, min
 
-    def all(self, a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None) -> OpaqueArray:
+    def all(
+        self, a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None
+    ) -> OpaqueArray:
         array = self.asarray(a)
         array = array if where is None else self.logical_or(array, self.logical_not(where))
         axes = self._axes(axis, array.ndim)
         value = self._backend.library.all(self.cast(array, bool), axis=axes, keepdims=keepdims)
         return self.delivered(self.wrapped(value, bool), out)
 
-    def any(self, a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None) -> OpaqueArray:
+    def any(
+        self, a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None
+    ) -> OpaqueArray:
         array = self.asarray(a)
         array = array if where is None else self.logical_and(array, where)
         axes = self._axes(axis, array.ndim)
@@ -527,10 +528,10 @@ class OpaqueNamespace:
         array = self.asarray(a)
         wanted = np.dtype(dtype) if dtype is not None else np.dtype(float) if array.dtype.kind in "biu" else array.dtype
         array = array.astype(wanted, copy=False)
-        apart = self.absolute(array - self.mean(array, axis=axis, keepdims=True))
-        total = self.sum(apart * apart, axis=axis, keepdims=keepdims)
+        apart = self.absolute(self.subtract(array, self.mean(array, axis=axis, keepdims=True)))
+        total = self.sum(self.square(apart), axis=axis, keepdims=keepdims)
         count = self._count(array.shape, axis) - (ddof if correction is None else correction)
-        return self.delivered(total / total.dtype.type(np.maximum(count, 0)), out)
+        return self.delivered(self.true_divide(total, total.dtype.type(count if count > 0 else 0)), out)
 
     def std(self, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> OpaqueArray:
         return self.delivered(self.sqrt(self.var(a, axis, dtype, **options)), out)
@@ -640,7 +641,8 @@ class OpaqueNamespace:
         return self.vecdot(self.asarray(a).ravel(), self.asarray(b).ravel())
 
     def outer(self, a: Any, b: Any, out: Any = None) -> OpaqueArray:
-        return self.multiply(self.asarray(a).ravel()[:, None], self.asarray(b).ravel()[None, :], out=out)
+        found: OpaqueArray = self.multiply(self.asarray(a).ravel()[:, None], self.asarray(b).ravel()[None, :], out=out)
+        return found
 
     def trace(
         self, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
@@ -668,12 +670,13 @@ class OpaqueNamespace:
         if array.dtype.kind in "biu" and decimals >= 0:
             return self.delivered(array.copy(), out)
         scale = array.dtype.type(10.0 ** abs(decimals))
-        if decimals == 0:
-            return self.rint(array, out=out)
-        found = self.rint(array * scale) / scale if decimals > 0 else self.rint(array / scale) * scale
+        to, back = (self.multiply, self.true_divide) if decimals > 0 else (self.true_divide, self.multiply)
+        found = self.rint(array) if decimals == 0 else back(self.rint(to(array, scale)), scale)
         return self.delivered(found, out)
 
-    def nan_to_num(self, x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> OpaqueArray:
+    def nan_to_num(
+        self, x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+    ) -> OpaqueArray:
         array = self.asarray(x)
         if array.dtype.kind == "c":
             found = array.copy()
@@ -683,13 +686,10 @@ class OpaqueNamespace:
         if array.dtype.kind in "biu":
             return array.copy() if copy else array
         kind, limits = array.dtype.type, np.finfo(array.dtype)
-        found = self.where(self.isnan(array), kind(nan), array)
-        found = self.where(self.isposinf(array), kind(limits.max if posinf is None else posinf), found)
-        found = self.where(self.isneginf(array), kind(limits.min if neginf is None else neginf), found)
-        if copy:
-            return found
-        array[...] = found
-        return array
+        changed: OpaqueArray = self.where(self.isnan(array), kind(nan), array)
+        changed = self.where(self.isposinf(array), kind(limits.max if posinf is None else posinf), changed)
+        changed = self.where(self.isneginf(array), kind(limits.min if neginf is None else neginf), changed)
+        return self.delivered(changed, None if copy else array)
 
     def isposinf(self, x: Any, out: Any = None) -> OpaqueArray:
         return self.delivered(self.equal(x, np.inf), out)

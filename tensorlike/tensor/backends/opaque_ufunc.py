@@ -58,8 +58,8 @@ BITWISE = frozenset({"bitwise_and", "bitwise_or", "bitwise_xor", "invert", "bitw
 # Universal functions that the standard lacks, and that nothing it has computes as exactly: the host's.
 HOST_UFUNCS = frozenset(
     {
-        "cbrt", "degrees", "deg2rad", "divmod", "float_power", "frexp", "gcd", "heaviside", "lcm", "ldexp", "logaddexp2",
-        "modf", "rad2deg", "radians", "spacing", "bitwise_count",
+        "bitwise_count", "cbrt", "deg2rad", "degrees", "divmod", "float_power", "frexp", "gcd", "heaviside", "lcm",
+        "ldexp", "logaddexp2", "modf", "rad2deg", "radians", "spacing",
     }
 )  # fmt: skip
 
@@ -97,16 +97,21 @@ def _shifted(function: str) -> Callable[..., Any]:
         rest = library.zeros_like(found)
         if function == "bitwise_right_shift":
             # The sign is what is left.
-            rest = library.where(library.less(x, library.zeros_like(x)), library.full_like(x, 1), library.zeros_like(x))
-            rest = library.negative(rest)
+            ones = library.bitwise_invert(rest)
+            rest = library.where(library.less(x, rest), ones, rest)
         return library.where(inside, found, rest)
 
     return shift
 
 
 WRITTEN: dict[str, Callable[..., Any]] = {
-    "left_shift": _shifted("bitwise_left_shift"), "right_shift": _shifted("bitwise_right_shift"),    "exp2": _exp2, "fmod": _fmod, "fmax": _fmax, "fmin": _fmin,
-}  # fmt: skip
+    "exp2": _exp2,
+    "fmax": _fmax,
+    "fmin": _fmin,
+    "fmod": _fmod,
+    "left_shift": _shifted("bitwise_left_shift"),
+    "right_shift": _shifted("bitwise_right_shift"),
+}
 
 
 class OpaqueUfunc(UniversalFunction):
@@ -122,18 +127,19 @@ class OpaqueUfunc(UniversalFunction):
         self._function: Callable[..., Any] | None = None
         self._on_host = name in HOST_UFUNCS
 
-    def __call__(
-        self, *args: Any, out: Any = None, where: Any = True, dtype: Any = None, casting: Any = None, order: Any = None
-    ) -> Any:  # fmt: skip
+    def __call__(self, *args: Any, where: Any = True, out: Any = None, dtype: Any = None, **options: Any) -> Any:
         ufunc, namespace = self._ufunc, self._namespace
+        unknown = options.keys() - {"casting", "order", "subok"}
+        if unknown:
+            raise TypeError(f"{self.__name__}() got an unexpected keyword argument {min(unknown)!r}")
         count = ufunc.nin
         if len(args) > count:
             out, args = args[count] if ufunc.nout == 1 else args[count:], args[:count]
         for value in args:
             if isinstance(value, np.ndarray) and value.ndim:
                 raise TypeError(
-                    f"{self.__name__}() got a NumPy array beside an array of the backend {self._opaque.name!r}: move it "
-                    "there by from_host()"
+                    f"{self.__name__}() got a NumPy array beside an array of the backend {self._opaque.name!r}: move "
+                    "it there by from_host()"
                 )
         if self._on_host:
             result = on_host(self._opaque, ufunc)(*args, **({} if dtype is None else {"dtype": dtype}))
