@@ -208,7 +208,7 @@ class OpaqueMemory:
         return found if plan.once == shape else library.broadcast_to(found, shape)
 
     def write(self, geometry: np.ndarray[Any, Any], value: Any) -> None:
-        """Replace the content by one in which the elements of a geometry are those of `value`, of its shape and dtype."""
+        """Put a content in place in which the elements of a geometry are those of `value`, of its shape and dtype."""
         backend = self.backend
         if 0 in geometry.shape:
             return

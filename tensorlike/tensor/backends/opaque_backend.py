@@ -89,7 +89,7 @@ class OpaqueBackend(Backend):
         return None
 
     def scattered(self, flat: Any, places: np.ndarray[Any, Any], values: Any) -> Any:
-        """Return a copy of a flat array of the library in which `values` stand at `places`; of equal places the last."""
+        """Return a copy of a flat array in which `values` stand at `places`; of equal places the last counts."""
         count = int(flat.shape[0])
         source = np.arange(count)
         source[places] = np.arange(count, count + places.size)

@@ -742,7 +742,7 @@ class _HostModule:
 
 
 class _HostRandom:
-    """`numpy.random` over opaque arrays: NumPy draws on the host, so that a seed gives the numbers of the CPU."""
+    """`numpy.random` over opaque arrays: NumPy draws on the host."""
 
     def __init__(self, backend: OpaqueBackend) -> None:
         self._backend = backend
