@@ -45,6 +45,8 @@ __all__ = [
     "cuda_is_available",
     "data_pointer",
     "device_of",
+    "holding",
+    "library_array",
     "namespace_of",
     "promote_host_scalars",
     "register_backend",
@@ -180,6 +182,27 @@ def backend_of(array: Array) -> Backend:
 def adopted(array: Array) -> Array:
     """What a tensor holds for an array of a library: the array itself, or one around it where it cannot be written."""
     return array if type(array) is np.ndarray else backend_of(array).adopted(array)
+
+
+def library_array(tensor: Any) -> Any:
+    """The library's own array with the elements that a tensor, or a raw array, has now: JAX's for one on `jax`.
+
+    Its history is left behind. Where memory cannot be written, the array stays as it is when the tensor is written.
+
+    >>> library_array(tl.ones(2))
+    array([1., 1.], dtype=float32)
+    """
+    array = getattr(tensor, "_tl_data", tensor)
+    return array if type(array) is np.ndarray else backend_of(array).library_array(array)
+
+
+def holding(value: Any) -> Backend | None:
+    """The backend of opaque memory to whose library `value` belongs, None for anything else."""
+    try:
+        found = backend_of(value)
+    except TypeError:
+        return None
+    return found if found.memory == "opaque" else None
 
 
 def namespace_of(array: Array) -> Any:

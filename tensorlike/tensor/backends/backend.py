@@ -56,6 +56,10 @@ class Backend(ABC):
         """Return what a tensor holds for an array of the library: the array itself, where it can be written."""
         return array
 
+    def library_array(self, array: Array) -> Any:
+        """Return the library's own array with the elements of one that a tensor holds."""
+        return array
+
     def is_available(self) -> bool:
         """Whether this machine has a device of this backend. Never raises."""
         return self.device_count() > 0

@@ -546,6 +546,19 @@ class OpaqueArray:
     def __format__(self, specification: str) -> str:
         return format(self._host(), specification)
 
+    def __dlpack__(self, **options: Any) -> Any:
+        """Return a capsule of the library's array: what this one holds now, and not what is written later."""
+        return self._exporting("__dlpack__")(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self._exporting("__dlpack_device__")()
+
+    def _exporting(self, name: str) -> Any:
+        found = getattr(self.library_array(), name, None)
+        if found is None:
+            raise BufferError(f"arrays of the backend {self.tensorlike_backend.name!r} are not shared by DLPack")
+        return found
+
     # NumPy must not take the elements without being asked.
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:

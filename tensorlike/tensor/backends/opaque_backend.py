@@ -111,6 +111,9 @@ class OpaqueBackend(Backend):
             return array
         return self.array_type.of(array, self.numpy_dtype(array))
 
+    def library_array(self, array: Array) -> Any:
+        return self.value_of(array)
+
     def value_of(self, array: Array) -> Any:
         """Return the library's own array of an array of this backend."""
         if isinstance(array, OpaqueArray):
