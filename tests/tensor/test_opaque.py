@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -278,6 +279,53 @@ def test_seeds_are_made_where_the_tensors_are(device):
         (x * 2).backward(tl.ones(3))
 
 
+def test_functions_of_the_user(device):
+    class Scaled(tl.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, elsewhere):
+            ctx.save_for_backward(x)
+            ctx.elsewhere = elsewhere
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return (tl.ones(3) if ctx.elsewhere else grad * x), None
+
+    x = tl.arange(3.0, device=device).requires_grad_()
+    Scaled.apply(x, False).sum().backward()
+    assert x.grad.tolist() == [0.0, 1.0, 2.0]
+    with pytest.raises(RuntimeError, match=f"expected device {device} but got cpu"):
+        Scaled.apply(x, True).sum().backward()
+    assert tl.autograd.gradcheck(lambda v: (v * v).sin(), x.detach().double().requires_grad_())
+
+
+def test_sparse_tensors(device):
+    def program(where):
+        x = matrix(where) * (matrix(where) > 5)
+        return [x.to_sparse().to_dense(), x.to_sparse().coalesce().values()]
+
+    agree(program, device)
+    x = matrix(device).to_sparse()
+    with pytest.raises(NotImplementedError, match="has no sparse matrices: move the tensors to the CPU"):
+        tl.sparse.mm(x, matrix(device).t())
+
+
+def test_threads_that_write_to_one_memory_lose_nothing(device):
+    x = tl.zeros(8, 3, device=device)
+
+    def count(row):
+        for _ in range(20):
+            x[row] += 1
+
+    threads = [threading.Thread(target=count, args=(row,)) for row in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert x.tolist() == [[20.0] * 3] * 8
+
+
 def test_leaves_that_require_grad_are_not_written(device):
     x = tl.ones(3, device=device, requires_grad=True)
     with pytest.raises(RuntimeError, match="leaf"):
@@ -484,6 +532,8 @@ def test_memory_has_no_address(device):
         x.data_ptr()
     with pytest.raises(RuntimeError, match="has no address"):
         x.untyped_storage().data_ptr()
+    with pytest.raises(RuntimeError, match="processes cannot share the memory"):
+        x.share_memory_()
     assert x[1:].untyped_storage() is x.untyped_storage()
     assert not x.is_set_to(x.clone())
 

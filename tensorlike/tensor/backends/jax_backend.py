@@ -185,10 +185,11 @@ class JaxBackend(OpaqueBackend):
     def scatter_add(self, array: Array, indices: Any, values: Any) -> None:
         places = self.places(array, indices if isinstance(indices, tuple) else (indices,))
         given = self.value_for(values, places.shape, array.dtype, array)
-        flat = self.library.reshape(array.library_array(), (-1,))
-        with self._wide(True):
-            written = flat.at[places.reshape(-1)].add(self.library.reshape(given, (-1,)))
-        array[...] = self.array_type.of(self.library.reshape(written, array.shape), array.dtype)
+        with array.memory.lock:
+            flat = self.library.reshape(array.library_array(), (-1,))
+            with self._wide(True):
+                written = flat.at[places.reshape(-1)].add(self.library.reshape(given, (-1,)))
+            array[...] = self.array_type.of(self.library.reshape(written, array.shape), array.dtype)
 
     def reinterpreted(self, flat: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
         if source.kind == "f" and target.kind == "c" and target.itemsize == 2 * source.itemsize:

@@ -143,7 +143,7 @@ class OpaqueMemory:
     its place. See Note [Memory that is replaced].
     """
 
-    __slots__ = ("__weakref__", "address", "backend", "content", "dtype", "nbytes", "version")
+    __slots__ = ("__weakref__", "address", "backend", "content", "dtype", "lock", "nbytes", "version")
 
     def __init__(self, backend: OpaqueBackend, content: Any, dtype: np.dtype[Any]) -> None:
         self.backend = backend
@@ -153,6 +153,8 @@ class OpaqueMemory:
         self.address = _reserved(self.nbytes)
         #: The number of writes: what a view has read is kept until the next one.
         self.version = 0
+        #: Held while a write reads what it replaces: threads that write to different elements lose none.
+        self.lock = threading.RLock()
 
     def _flat(self, dtype: np.dtype[Any]) -> Any:
         """Return all elements in one dimension, their bytes taken as of `dtype`."""
@@ -209,9 +211,12 @@ class OpaqueMemory:
 
     def write(self, geometry: np.ndarray[Any, Any], value: Any) -> None:
         """Put a content in place in which the elements of a geometry are those of `value`, of its shape and dtype."""
+        if 0 not in geometry.shape:
+            with self.lock:
+                self._write(geometry, value)
+
+    def _write(self, geometry: np.ndarray[Any, Any], value: Any) -> None:
         backend = self.backend
-        if 0 in geometry.shape:
-            return
         if self._covers(geometry):
             self.content = value
         else:
@@ -270,7 +275,7 @@ class OpaqueArray:
     Each backend has a subclass of its own, by which it is found. `library_array()` is the library's own array.
     """
 
-    __slots__ = ("__weakref__", "_geometry", "_value", "_version", "base", "memory")
+    __slots__ = ("__weakref__", "_geometry", "_seen", "base", "memory")
     __array_priority__ = 100
     __hash__ = None  # type: ignore[assignment]
 
@@ -280,8 +285,8 @@ class OpaqueArray:
     #: The array that this one is a view of, None for one that has its memory to itself.
     base: OpaqueArray | None
     _geometry: np.ndarray[Any, Any]
-    _value: Any
-    _version: int
+    #: What a view has read last, with the number of writes until then.
+    _seen: tuple[int, Any] | None
 
     @classmethod
     def of(cls, content: Any, dtype: np.dtype[Any]) -> OpaqueArray:
@@ -293,7 +298,7 @@ class OpaqueArray:
     def _at(cls, memory: OpaqueMemory, geometry: np.ndarray[Any, Any], base: OpaqueArray | None) -> OpaqueArray:
         made = object.__new__(cls)
         made.memory, made._geometry, made.base = memory, geometry, base
-        made._value, made._version = None, -1
+        made._seen = None
         return made
 
     def _view(self, geometry: np.ndarray[Any, Any]) -> OpaqueArray:
@@ -302,11 +307,14 @@ class OpaqueArray:
     def library_array(self) -> Any:
         """Return the library's own array with the elements that this one has now."""
         memory = self.memory
-        version = memory.version
-        if self._version != version:
-            self._value = memory.read(self._geometry)
-            self._version = version
-        return self._value
+        if self.base is None:
+            return memory.read(self._geometry)
+        # One tuple, so that another thread never sees the value of one version with the number of another.
+        found = self._seen
+        if found is None or found[0] != memory.version:
+            version = memory.version
+            found = self._seen = (version, memory.read(self._geometry))
+        return found[1]
 
     def strided(self, shape: tuple[int, ...], dtype: Any, offset: int, strides: tuple[int, ...]) -> OpaqueArray:
         """Return a view of the memory by its geometry in bytes, from the first element of this array on."""
@@ -363,6 +371,10 @@ class OpaqueArray:
     @property
     def nbytes(self) -> int:
         return self._geometry.nbytes
+
+    @property
+    def device(self) -> Any:
+        return self.tensorlike_backend.device_of(self)
 
     @property
     def flags(self) -> Flags:
@@ -500,9 +512,10 @@ class OpaqueArray:
         places = backend.places(self, items)
         values = backend.value_for(value, places.shape, self.dtype, self)
         library = backend.library
-        flat = library.reshape(self.library_array(), (-1,))
-        written = backend.scattered(flat, places.reshape(-1), library.reshape(values, (-1,)))
-        self.memory.write(self._geometry, library.reshape(written, self.shape))
+        with self.memory.lock:
+            flat = library.reshape(self.library_array(), (-1,))
+            written = backend.scattered(flat, places.reshape(-1), library.reshape(values, (-1,)))
+            self.memory.write(self._geometry, library.reshape(written, self.shape))
 
     def fill(self, value: Any) -> None:
         self[...] = value

@@ -230,10 +230,11 @@ class OpaqueBackend(Backend):
     def scatter_add(self, array: Array, indices: Any, values: Any) -> None:
         """Add `values` at `indices`: on the host, unless the library has a way of its own."""
         items = indices if isinstance(indices, tuple) else (indices,)
-        host = self.to_host(array)
         given = self.to_host(values) if self.owns(type(values)) else values
-        np.add.at(host, self.host_index(items), given)
-        array[...] = self.from_host(host, self.device_of(array))
+        with array.memory.lock:
+            host = self.to_host(array)
+            np.add.at(host, self.host_index(items), given)
+            array[...] = self.from_host(host, self.device_of(array))
 
     # Devices.
 
