@@ -180,7 +180,7 @@ def backend_of(array: Array) -> Backend:
 
 
 def adopted(array: Array) -> Array:
-    """What a tensor holds for an array of a library: the array itself, or one around it where it cannot be written."""
+    """The array that a tensor holds for one of a library: itself, or one around it where it cannot be written."""
     return array if type(array) is np.ndarray else backend_of(array).adopted(array)
 
 

@@ -5,8 +5,8 @@ The arrays of JAX, and of many libraries that follow the Array API standard, hav
 be written. Tensors need all of that: a view shares the memory of its base, and an in-place operation changes what both
 see. So a tensor does not hold such an array itself but an `OpaqueArray`, which is a geometry (offset, shape, strides)
 in an `OpaqueMemory`, and the memory holds *one array of the library at a time*. Writing to a geometry computes a new
-array of the library and puts it in the place of the old one, which nobody has changed: who still holds that one, the
-user or a transformation of the library, sees what they saw before. All views of a memory read what it holds now, so
+array of the library and puts it in the place of the old one, which is not changed: those who still hold that one, the
+user or a transformation of the library, see what they saw before. All views of a memory read what it holds now, so
 that base and views agree as those of NumPy do, and everything above (kernels with `out=`, in-place operations, version
 counters, the history of views) is the code that serves NumPy and CuPy.
 
@@ -137,7 +137,7 @@ def _positions(offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) ->
 
 
 class OpaqueMemory:
-    """What the tensors on one piece of memory share: the array of the library that is its content now.
+    """The memory that tensors share: the array of the library that is its content now.
 
     The content is all elements in the order in which they lie, of any shape and dtype; writing puts another array in
     its place. See Note [Memory that is replaced].

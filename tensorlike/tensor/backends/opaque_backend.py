@@ -136,7 +136,7 @@ class OpaqueBackend(Backend):
 
     def to_host(self, array: Array) -> np.ndarray[Any, Any]:
         found = np.asarray(self.to_numpy(self.value_of(array)))
-        # A library may hand out its own memory, which nobody may write.
+        # A library may hand out its own memory, which must not be written.
         return found if found.flags.writeable and found.flags.owndata else found.copy()
 
     def copy(self, array: Array) -> Array:
