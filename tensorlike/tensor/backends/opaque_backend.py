@@ -169,10 +169,6 @@ class OpaqueBackend(Backend):
         """Return an array of the library of zeros, on the device of `like`."""
         return self.from_numpy_like(np.zeros(shape, dtype), like)
 
-    def new_zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: OpaqueArray) -> OpaqueArray:
-        """Return zeros in memory of their own, on the device of `like`."""
-        return self.array_type.of(self.zeros(shape, dtype, like.memory.content), dtype)
-
     def number(self, value: Any, dtype: np.dtype[Any], like: Any) -> Any:
         """Return a number as a zero-dimensional array of the library; OverflowError where the dtype cannot hold it."""
         with np.errstate(all="ignore"):
