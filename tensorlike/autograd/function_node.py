@@ -282,7 +282,8 @@ class FunctionNode(ContextState, Node, FunctionCtx):
 
 
 def _device_name(device: Any) -> str:
-    return device if isinstance(device, str) else f"cuda:{device.id}"
+    # CuPy's devices have a number; those of other libraries' arrays are ours.
+    return f"cuda:{device.id}" if hasattr(device, "id") else str(device)
 
 
 def reducible(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Literal
 
+from tensorlike.tensor.backends import data_pointer
 from tensorlike.transforms.custom_functions import by_rule
 from tensorlike.utils._pytree import tree_leaves
 
@@ -520,4 +521,4 @@ def _without_aliases(overload: OpOverload, function: Callable[..., Any]) -> Call
 
 
 def _memory(tensor: Any) -> Any:
-    return tensor.untyped_storage().data_ptr() if tensor.numel() else id(tensor)
+    return data_pointer(tensor.untyped_storage()._owner) if tensor.numel() else id(tensor)

@@ -7,7 +7,7 @@ from typing import Any, overload
 from tensorlike.autograd.node import Node, edge_of
 from tensorlike.autograd.tensor_base import TensorBase, no_history, version_counter
 
-from .backends import data_pointer, device_of
+from .backends import address_of, data_pointer, device_of
 from .declare import tensor_method, tensor_property
 from .device import device as Device
 from .dims import one_dim
@@ -341,8 +341,8 @@ def storage_offset(self: Tensor) -> int:
 
 @tensor_method(composite=False, comparable=False, differentiable=False)
 def data_ptr(self: Tensor) -> int:
-    """Return the address of the first element."""
-    return int(data_pointer(self._tl_data))
+    """Return the address of the first element; RuntimeError for memory without one, as JAX's."""
+    return address_of(self._tl_data)
 
 
 @tensor_method(composite=False, differentiable=False)

@@ -8,9 +8,10 @@ import numpy as np
 
 from tensorlike._library_name import LIBRARY
 
-__all__ = ["as_device", "cpu", "device", "meta"]
+__all__ = ["add_type", "as_device", "cpu", "device", "meta"]
 
-KNOWN_TYPES = ("cpu", "cuda", "meta")
+#: The types that a device can be of, "meta" last; `register_backend` adds that of its backend.
+KNOWN_TYPES = ["cpu", "cuda", "jax", "meta"]
 
 # PyTorch stores the index in eight bits, and wraps a larger one around. Here it is an error.
 _LARGEST_INDEX = 127
@@ -27,9 +28,10 @@ class device:
     """A device that stores tensors.
 
     `device("cuda:1")`, `device("cuda", 1)`, `device(type="cuda", index=1)`, `device(1)` and `device(other_device)` are
-    the spellings. Types are `"cpu"`, `"cuda"` and `"meta"`; an index of None means the current device of that type. In
-    a block `with device:`, factories without a `device` argument make tensors on it. There is one object for each pair
-    of type and index, so that devices are compared by identity; devices are immutable, hashable and picklable.
+    the spellings. Types are `"cpu"`, `"cuda"`, `"jax"`, `"meta"`, and those of registered backends; an index of None
+    means the current device of that type. In a block `with device:`, factories without a `device` argument make tensors
+    on it. There is one object for each pair of type and index, so that devices are compared by identity; devices are
+    immutable, hashable and picklable.
 
     RuntimeError for an unknown type or a malformed string, and for a bare index where no GPU is available; TypeError
     for an argument of another type.
@@ -159,6 +161,14 @@ def _parse(text: str) -> tuple[str, int | None]:
     if len(digits) > 3 or int(digits) > _LARGEST_INDEX:
         raise RuntimeError(f"Could not parse device index '{digits}' in device string '{text}'")
     return name, int(digits)
+
+
+def add_type(name: str) -> None:
+    """Make `name` a type of device, for a backend that is registered; ValueError for what no device string can hold."""
+    if not (name.isascii() and name.replace("_", "").isalpha()):
+        raise ValueError(f"register_backend(): the type of device must be of letters and underscores, got {name!r}")
+    if name not in KNOWN_TYPES:
+        KNOWN_TYPES.insert(-1, name)
 
 
 def _checked_index(index: int) -> int:

@@ -16,7 +16,7 @@ from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import wrap
 
 from . import dtypes
-from .backends import device_of, transfer
+from .backends import adopted, device_of, holding, transfer
 from .declare import factory, tensor_method
 from .device import as_device
 from .device import device as Device
@@ -57,6 +57,9 @@ def _dlpack(
     array = self._tl_data
     if any(s < 0 for s in array.strides):
         raise BufferError("Can't export tensors with negative strides, use tensor.clone()")
+    if type(array) is not np.ndarray and holding(array) is not None:
+        given = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
+        return array.__dlpack__(**{name: value for name, value in given.items() if value is not None})
     if not isinstance(array, np.ndarray):
         return array.__dlpack__(stream=None if stream == -1 else stream)
     if stream not in (None, -1):
@@ -85,6 +88,8 @@ def _dlpack_device(self: Tensor) -> tuple[IntEnum, int]:
         return DLDeviceType.kDLCPU, 0
     if where.type == "cuda":
         return DLDeviceType.kDLCUDA, where.index or 0
+    if holding(self._tl_data) is not None:
+        return self._tl_data.__dlpack_device__()  # type: ignore[no-any-return]
     raise ValueError(f"Unknown device type {where.type} for Dlpack")
 
 
@@ -131,8 +136,9 @@ def _capsule_of(producer: Any, copy: bool | None) -> tuple[Any, bool]:
 def from_dlpack(ext_tensor: Any, *, device: Device | str | None = None, copy: bool | None = None) -> Tensor:
     """Return a tensor on the memory of another library's array: an object with `__dlpack__`, or a DLPack capsule.
 
-    `copy=True` copies, and `copy=False` raises where the memory cannot be shared. Raises RuntimeError for a capsule
-    that was consumed already, TypeError for dtypes that tensors do not have.
+    `copy=True` copies, and `copy=False` raises where the memory cannot be shared. An array of a library whose arrays
+    cannot be written, such as JAX's, stays where it is: the tensor is on `device="jax"`. Raises RuntimeError for a
+    capsule that was consumed already, TypeError for dtypes that tensors do not have.
 
     >>> import numpy as np
     >>> array = np.zeros(2)
@@ -142,6 +148,10 @@ def from_dlpack(ext_tensor: Any, *, device: Device | str | None = None, copy: bo
     tensor([1., 0.], dtype=tensorlike.float64)
     """
     copied = False
+    if type(ext_tensor) is not np.ndarray and holding(ext_tensor) is not None:
+        array = adopted(ext_tensor)
+        dtype_of(array.dtype)
+        return _placed(array.copy() if copy else array, device, copy)  # type: ignore[no-any-return]
     if hasattr(ext_tensor, "__dlpack__"):
         kind, number = map(int, ext_tensor.__dlpack_device__())
         if kind == DLDeviceType.kDLCUDA:

@@ -16,7 +16,7 @@ from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.options import fitting
 
-from .backends import backend_for, backend_of, device_of, transfer
+from .backends import adopted, backend_for, backend_of, device_of, transfer
 from .declare import factory
 from .device import as_device
 from .device import device as Device
@@ -134,7 +134,7 @@ def array_from(data: Any, dtype: Any, function: str) -> Any:
     if isinstance(data, str):
         raise TypeError(f"new(): invalid data type 'str': {function}() takes numbers, nested lists, arrays or tensors")
     if _is_device_array(data):
-        return _copied(data, wanted)
+        return _copied(adopted(data), wanted)
     if not isinstance(data, (list, tuple)):
         _check_not_computed(data, function)
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
@@ -330,8 +330,9 @@ def as_tensor(data: Any, dtype: Dtype | None = None, device: Device | str | None
         array = _shared(data, "as_tensor") if data.dtype == wanted else data.astype(wanted)
         return wrap(placed(array, device, "as_tensor"))
     if _is_device_array(data):
-        dtype_of(data.dtype)
-        return as_tensor(wrap(data), dtype, device)
+        array = adopted(data)
+        dtype_of(array.dtype)
+        return as_tensor(wrap(array), dtype, device)
     return tensor(data, dtype=dtype, device=device)
 
 
@@ -400,8 +401,9 @@ def asarray(
         result = wrap(np.asarray(obj))
         dtype_of(result._tl_data.dtype)
     elif _is_device_array(obj):
-        dtype_of(obj.dtype)
-        result = wrap(obj)
+        array = adopted(obj)
+        dtype_of(array.dtype)
+        result = wrap(array)
     elif hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
         result = from_dlpack(obj)
     elif _is_buffer(obj):

@@ -15,6 +15,7 @@ from tensorlike.autograd.hooks import RemovableHandle, register_hook
 from tensorlike.autograd.node import GradientEdge, add_tensor_hooks, edge_of, leads_nowhere, like_edge
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 
+from .backends import check_same_device
 from .dtypes import as_numpy_dtype, dtype_of
 from .views import alias_of, detached, retain
 
@@ -164,7 +165,8 @@ def set_data(self: Any, value: Any) -> None:
 
 def grad_of_root(tensor: Any, gradient: Any, index: int = 0) -> Any:
     """Return the gradient that backward starts with for root number `index`, a tensor or a GradientEdge."""
-    if isinstance(tensor, GradientEdge):
+    of_edge = isinstance(tensor, GradientEdge)
+    if of_edge:
         tensor = _like_edge(tensor)
     if gradient is None:
         if tensor._tl_data.size != 1:
@@ -186,6 +188,8 @@ def grad_of_root(tensor: Any, gradient: Any, index: int = 0) -> Any:
             f"Mismatch in shape: grad_output[{index}] has a shape of {LIBRARY}.Size({list(gradient._tl_data.shape)}) "
             f"and output[{index}] has a shape of {LIBRARY}.Size({list(tensor._tl_data.shape)})."
         )
+    if not of_edge and type(gradient._tl_data) is not type(tensor._tl_data):
+        check_same_device([tensor._tl_data, gradient._tl_data], "backward")
     if (gradient._tl_data.dtype.kind == "c") != (tensor._tl_data.dtype.kind == "c"):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "

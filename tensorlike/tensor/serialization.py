@@ -17,7 +17,6 @@ from .backends import backend_for, backend_of, device_of
 from .device import device as Device
 from .dtypes import dtype as Dtype
 from .dtypes import dtype_of
-from .runtime import copied
 from .storage import UntypedStorage, placed_in, view_in
 from .tensor import Tensor
 
@@ -133,7 +132,7 @@ def deepcopy_tensor(tensor: Any, memo: dict[int, Any]) -> Any:
         storage, offset = placed_in(array)
         result._tl_data = view_in(copy.deepcopy(storage, memo), array.dtype, offset, array.shape, array.strides)
     else:
-        result._tl_data = copied(array)
+        result._tl_data = copy.deepcopy(array, memo)
     if requires_grad:
         result._tl_requires_grad = True
         result._tl_tracked = True

@@ -26,7 +26,7 @@ import numpy as np
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.forks import renew_after_fork
 
-from .backends import data_pointer
+from .backends import backend_of, data_pointer, device_of
 from .storage import UntypedStorage, owner_of, relocated, storage_of, view_in
 
 __all__ = ["SharedMemory", "attach", "new_file", "new_shared", "share", "shared_memory_of"]
@@ -122,10 +122,15 @@ def _count_alone() -> int:
 def share(subject: Any) -> UntypedStorage:
     """Move a tensor, or a storage, and every tensor on its memory to shared memory; return the storage.
 
-    Does nothing when the memory is shared already, or is no host's.
+    Does nothing when the memory is shared already, or is a GPU's. RuntimeError for memory that cannot be written.
     """
     array = subject._bytes if isinstance(subject, UntypedStorage) else subject._tl_data
     owner = owner_of(array)
+    if not isinstance(owner, np.ndarray) and backend_of(owner).memory == "opaque":
+        raise RuntimeError(
+            f"share_memory_(): processes cannot share the memory of tensors on device {str(device_of(owner))!r}: move "
+            "the tensor to the CPU first, by cpu()"
+        )
     if not isinstance(owner, np.ndarray) or shared_memory_of(owner) is not None:
         return storage_of(array)
     with _lock:
@@ -140,7 +145,7 @@ def share(subject: Any) -> UntypedStorage:
             if isinstance(subject, TensorBase) and not any(t is subject for t in movers):
                 movers.append(subject)  # Objects frozen by `gc.freeze` are in no list.
         storage = storage_of(owner)
-        start = storage.data_ptr()
+        start = int(data_pointer(storage._owner))
         # PyTorch's tensors without elements have no memory that could be shared; one byte keeps them alike.
         fresh = new_shared(len(storage))[: len(storage)]
         fresh[...] = storage._bytes

@@ -21,7 +21,7 @@ import numpy as np
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase
 
-from .backends import backend_for, backend_of, data_pointer, device_of, strided_view
+from .backends import address_of, backend_for, backend_of, data_pointer, device_of, strided_view
 from .device import device as Device
 from .dtypes import dtype as Dtype
 from .dtypes import dtype_of
@@ -140,8 +140,8 @@ class UntypedStorage:
         return storage_of(found if where.type == "cpu" else backend_for(where).from_host(found, where))
 
     def data_ptr(self) -> int:
-        """Return the address of the first byte."""
-        return int(data_pointer(self._owner))
+        """Return the address of the first byte; RuntimeError for memory without one, as JAX's."""
+        return address_of(self._owner)
 
     def nbytes(self) -> int:
         """Return the number of bytes."""
@@ -332,7 +332,7 @@ def placed_in(array: np.ndarray[Any, Any]) -> tuple[UntypedStorage, int]:
     if any(s < 0 for s in array.strides):
         array = array.copy()
     storage = storage_of(array)
-    return storage, int(data_pointer(array)) - storage.data_ptr() if array.size else 0
+    return storage, int(data_pointer(array) - data_pointer(storage._owner)) if array.size else 0
 
 
 class SharedBlock:

@@ -58,6 +58,9 @@ def _dense(utils: Any, tensor: Any, requires_grad: bool) -> tuple[Any, tuple[Any
         array = array.copy()
         storage, offset = placed_in(array)
         strides = tuple(s // width for s in array.strides)
+    elif array is not tensor._tl_data:
+        # The copy on the host need not be in the order of the tensor.
+        strides = tuple(s // width for s in array.strides)
     else:
         strides = tensor.stride()
     dtype = dtype_of(array.dtype)

@@ -77,7 +77,7 @@ def layout_of(array: Any) -> Layout:
 
 
 def _fresh(xp: Any, layout: Layout, geometry: Geometry) -> tuple[Any, Any, int]:
-    """Return new zeroed memory for a base and a view of it: the bytes, the base's array, the view's offset.
+    """Return new zeroed memory for a base and a view of it: all of it, the base's array, the view's offset in bytes.
 
     The view may extend beyond its base, as with `as_strided`.
     """
@@ -85,7 +85,9 @@ def _fresh(xp: Any, layout: Layout, geometry: Geometry) -> tuple[Any, Any, int]:
         raise RuntimeError("views of arrays with negative steps have no gradient; clone() the array first")
     before = max(-geometry.offset, 0)
     size = max(layout.extent(), geometry.offset + Layout(geometry.shape, geometry.dtype, geometry.strides).extent())
-    memory = xp.zeros(max(before + size, 1), dtype=np.uint8)
+    # Elements rather than bytes, where both have one dtype: not every backend can read bytes as elements.
+    unit = layout.dtype if layout.dtype == geometry.dtype else np.dtype(np.uint8)
+    memory = xp.zeros(max(-(-(before + size) // unit.itemsize), 1), dtype=unit)
     base = strided_view(xp, memory, layout.shape, layout.dtype, before, layout.strides)
     return memory, base, before + geometry.offset
 
@@ -139,7 +141,7 @@ def scatter_view(grad: Any, layout: Layout, geometry: Geometry) -> Any:
     positions = xp.zeros(geometry.shape, dtype=np.intp) + offset // width
     for d, (n, s) in enumerate(zip(geometry.shape, geometry.strides, strict=True)):
         positions = positions + (xp.arange(n) * (s // width)).reshape((-1,) + (1,) * (len(geometry.shape) - d - 1))
-    flat = memory[: len(memory) // width * width].view(geometry.dtype)
+    flat = memory if memory.dtype == geometry.dtype else memory[: len(memory) // width * width].view(geometry.dtype)
     scatter_add(flat, positions.reshape(-1), grad.astype(geometry.dtype).reshape(-1))
     return base
 

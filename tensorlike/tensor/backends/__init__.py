@@ -5,8 +5,11 @@ CuPy arrays it is `cupy_namespace.CupyNamespace`, which implements the deviation
 namespace (moving arrays between devices, views from a geometry, SciPy's functions) are below, which find the backend by
 the type of an array or by a device.
 
-CuPy is imported when the first CUDA device is asked for, or was already imported when the first CuPy array comes in.
-Other array libraries are added by `register_backend`.
+CuPy is imported when the first CUDA device is asked for, or was already imported when the first CuPy array comes in; so
+is JAX. Other array libraries are added by `register_backend`.
+
+Arrays that cannot be written, JAX's among them, are never seen by kernels: a tensor holds an `OpaqueArray` in their
+place, which has NumPy's interface (Note [Memory that is replaced] in `opaque_array`). `adopted` makes one.
 """
 
 from __future__ import annotations
@@ -17,18 +20,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..device import cpu, device
+from ..device import add_type, cpu, device
 from .backend import Array, Backend
 from .numpy_backend import NumpyBackend
 
 if TYPE_CHECKING:
     from .cupy_backend import CupyBackend
+    from .jax_backend import JaxBackend
+    from .opaque_backend import OpaqueBackend
 
 __all__ = [
     "Array",
     "Backend",
     "CupyBackend",
+    "JaxBackend",
     "NumpyBackend",
+    "OpaqueBackend",
+    "address_of",
+    "adopted",
     "backend_for",
     "backend_of",
     "check_same_device",
@@ -36,6 +45,8 @@ __all__ = [
     "cuda_is_available",
     "data_pointer",
     "device_of",
+    "holding",
+    "library_array",
     "namespace_of",
     "promote_host_scalars",
     "register_backend",
@@ -56,14 +67,17 @@ _registered: dict[str, Backend] = {"numpy": numpy_backend}
 # By the exact type of an array; filled when a type is first met.
 _by_type: dict[type, Backend] = {np.ndarray: numpy_backend}
 _cupy: list[CupyBackend] = []
+_jax: list[JaxBackend] = []
+
+# Modules that only programs with such arrays need: 2 ms of the import for CuPy's.
+_LATER = {"CupyBackend": "cupy_backend", "JaxBackend": "jax_backend", "OpaqueBackend": "opaque_backend"}
+#: The backends that come with this package, by the module their arrays' types are defined in.
+_OWN = ("numpy", "cupy", "jax", "jaxlib")
 
 
 def __getattr__(name: str) -> object:
-    if name == "CupyBackend":
-        # Four modules, 2 ms of the import, for programs that have CuPy.
-        from .cupy_backend import CupyBackend
-
-        return CupyBackend
+    if name in _LATER:
+        return getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -72,13 +86,14 @@ def register_backend(backend: Backend, root_module_name: str) -> None:
 
     ValueError if a backend is registered under that name already.
     """
-    if root_module_name in _registered or root_module_name == "cupy":
+    if root_module_name in _registered or root_module_name in _OWN:
         raise ValueError(
             f"register_backend(): there is a backend for {root_module_name!r} already; call "
             f"unregister_backend({root_module_name!r}) first"
-            if root_module_name not in ("numpy", "cupy")
+            if root_module_name not in _OWN
             else f"register_backend(): the backend for {root_module_name!r} cannot be replaced"
         )
+    add_type(backend.device_type)
     _registered[root_module_name] = backend
     _by_type_reset()
 
@@ -115,6 +130,23 @@ def _import_cupy() -> CupyBackend:
     return _cupy[0]
 
 
+def _import_jax() -> JaxBackend:
+    if not _jax:
+        try:
+            jax = importlib.import_module("jax")
+            importlib.import_module("jax.numpy")
+        except ImportError as error:
+            missing = isinstance(error, ModuleNotFoundError) and error.name == "jax"
+            problem = "JAX is not installed" if missing else f"JAX cannot be imported ({error})"
+            raise RuntimeError(
+                f"tensors on device 'jax' need JAX, and {problem}. Install it: pip install \"tensorlike[jax]\""
+            ) from error
+        from .jax_backend import JaxBackend
+
+        _jax.append(JaxBackend(jax))
+    return _jax[0]
+
+
 def _backend_of_type(array_type: type) -> Backend:
     own: Backend | None = getattr(array_type, "tensorlike_backend", None)
     if own is not None:
@@ -126,12 +158,14 @@ def _backend_of_type(array_type: type) -> Backend:
         backend = _registered.get(root)
         if backend is None and root == "cupy":
             backend = _import_cupy()
+        if backend is None and root in ("jax", "jaxlib"):
+            backend = _import_jax()
         if backend is not None and backend.owns(array_type):
             _by_type[array_type] = backend
             return backend
     raise TypeError(
         f"no backend for arrays of type {array_type.__module__}.{array_type.__qualname__}; known are the arrays of "
-        f"{', '.join([*_registered, 'cupy'])}. Convert the array to one of these, or call register_backend()"
+        f"{', '.join([*_registered, 'cupy', 'jax'])}. Convert the array to one of these, or call register_backend()"
     )
 
 
@@ -143,6 +177,32 @@ def backend_of(array: Array) -> Backend:
     'numpy'
     """
     return _by_type.get(type(array)) or _backend_of_type(type(array))
+
+
+def adopted(array: Array) -> Array:
+    """The array that a tensor holds for one of a library: itself, or one around it where it cannot be written."""
+    return array if type(array) is np.ndarray else backend_of(array).adopted(array)
+
+
+def library_array(tensor: Any) -> Any:
+    """The library's own array with the elements that a tensor, or a raw array, has now: JAX's for one on `jax`.
+
+    Its history is left behind. Where memory cannot be written, the array stays as it is when the tensor is written.
+
+    >>> library_array(tl.ones(2))
+    array([1., 1.], dtype=float32)
+    """
+    array = getattr(tensor, "_tl_data", tensor)
+    return array if type(array) is np.ndarray else backend_of(array).library_array(array)
+
+
+def holding(value: Any) -> Backend | None:
+    """The backend of opaque memory to whose library `value` belongs, None for anything else."""
+    try:
+        found = backend_of(value)
+    except TypeError:
+        return None
+    return found if found.memory == "opaque" else None
 
 
 def namespace_of(array: Array) -> Any:
@@ -177,12 +237,12 @@ def backend_for(device: device) -> Backend:
         return numpy_backend
     backend = _registered_for(device.type)
     if backend is None:
-        if device.type != "cuda":
+        if device.type not in ("cuda", "jax"):
             raise RuntimeError(
-                f"no backend makes arrays on device type {device.type!r}; use one of 'cpu' and 'cuda', or call "
+                f"no backend makes arrays on device type {device.type!r}; use one of 'cpu', 'cuda' and 'jax', or call "
                 "register_backend()"
             )
-        backend = _import_cupy()
+        backend = _import_cupy() if device.type == "cuda" else _import_jax()
     backend.check_device(device)
     return backend
 
@@ -282,6 +342,20 @@ def strided_view(
 def data_pointer(array: Array) -> int:
     """The address of the first element of `array`."""
     return backend_of(array).data_pointer(array)
+
+
+def address_of(array: Array) -> int:
+    """The address of the first element of `array`, for those who read memory; RuntimeError where it has none.
+
+    `data_pointer` is for comparing places in one memory.
+    """
+    backend = backend_of(array)
+    if backend.memory == "opaque":
+        raise RuntimeError(
+            f"data_ptr(): the memory of tensors on device {str(backend.device_of(array))!r} has no address: copy the "
+            "tensor to the CPU by cpu(), or compare untyped_storage() of two tensors to tell whether they share memory"
+        )
+    return backend.data_pointer(array)
 
 
 def scatter_add(array: Array, indices: Any, values: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -21,11 +21,16 @@ class Backend(ABC):
 
     A subclass sets `name`, `device_type` and `namespace` (what kernels get as `xp`; it spells its functions as NumPy
     does) and implements the methods below. `register_backend` registers it.
+
+    `memory` says what the library's arrays can do. Those of "strided" memory are NumPy's in all that matters: they have
+    strides, views that share their memory, and can be written. Those of "opaque" memory can only be read:
+    `OpaqueBackend` is the base class for them.
     """
 
     name: str
     device_type: str
     namespace: Any
+    memory: ClassVar[Literal["strided", "opaque"]] = "strided"
 
     @abstractmethod
     def owns(self, array_type: type) -> bool:
@@ -46,6 +51,14 @@ class Backend(ABC):
     @abstractmethod
     def copy(self, array: Array) -> Array:
         """A copy of `array` on its device, its memory laid out in the same order."""
+
+    def adopted(self, array: Array) -> Array:
+        """Return what a tensor holds for an array of the library: the array itself, where it can be written."""
+        return array
+
+    def library_array(self, array: Array) -> Any:
+        """Return the library's own array with the elements of one that a tensor holds."""
+        return array
 
     def is_available(self) -> bool:
         """Whether this machine has a device of this backend. Never raises."""
