@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from tensorlike.dispatch.pytree import leaves
 
-from ._dask import dask_array
+from ._dask import dask_module
 
 __all__ = ["Rows", "place_of", "rows_of"]
 
@@ -32,7 +32,7 @@ class Rows(NamedTuple):
 
 
 def _as_dask_array(value: Any, position: int, function: str) -> Any:
-    da = dask_array()
+    da = dask_module("dask.array")
     if hasattr(value, "to_dask"):
         value = value.to_dask()
     if hasattr(value, "to_dask_array"):

@@ -6,8 +6,11 @@ import sys
 import uuid
 import weakref
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, Literal, NoReturn
+
+import numpy as np
 
 import tensorlike as tl
 from tensorlike._library_name import LIBRARY
@@ -16,7 +19,7 @@ from tensorlike.nn import Module
 from tensorlike.nn.parameter import is_lazy
 from tensorlike.utils.data.sampler import random_seed
 
-from ._dask import dask_array
+from ._dask import dask_module
 from .chunks_of import Rows, rows_of
 from .steps import (
     Shipment,
@@ -125,27 +128,22 @@ def _lazy(
     shipment: Shipment, rows: Rows, split_every: int, finish: Callable[..., Any], length: int | None = None
 ) -> Any:
     """Return the step as a Delayed: a task for each chunk, fused with those that load it, and the tree above them."""
-    from dask import delayed
-    from dask.delayed import Delayed
-    from dask.highlevelgraph import HighLevelGraph
-    from dask.layers import ArrayBlockIdDep
-
     if isinstance(split_every, bool) or not isinstance(split_every, int) or split_every < 2:
         raise ValueError(f"{shipment.function}(): argument 'split_every' must be an int above 1, not {split_every!r}")
-    da = dask_array()
+    delayed = dask_module("dask.delayed")
     token = uuid.uuid4().hex
-    shipped = delayed(shipment, name=f"parameters-{token}", pure=False, traverse=False)
+    shipped = delayed.delayed(shipment, name=f"parameters-{token}", pure=False, traverse=False)
     count = len(rows.sizes)
     blocks: list[Any] = []
     letters = iter(range(1, 1_000_000))
     for array in rows.arrays:
         blocks += [array, (0, *(next(letters) for _ in range(array.ndim - 1)))]
-    parts = da.blockwise(
+    parts = dask_module("dask.array").blockwise(
         chunk_step,
         (0,),
         shipped,
         None,
-        ArrayBlockIdDep(((1,) * count,)),
+        dask_module("dask.layers").ArrayBlockIdDep(((1,) * count,)),
         (0,),
         *blocks,
         name=f"chunk-gradients-{token}",
@@ -153,37 +151,31 @@ def _lazy(
         align_arrays=False,
         concatenate=False,
         dtype=object,
-        meta=_meta(),
+        meta=np.empty(0, object),
     )
     # With dask's own passes over arrays: loading a chunk and its gradients are one task.
     ends = parts.to_delayed().tolist()
     keys = [end.key for end in ends]
     top = f"gradients-{token}"
     tree = _tree(keys, split_every, f"sum-of-gradients-{token}", top, shipped.key, finish)
-    return Delayed(top, HighLevelGraph.from_collections(top, tree, dependencies=[ends[0], shipped]), length=length)
-
-
-def _meta() -> Any:
-    import numpy as np
-
-    return np.empty(0, object)
+    graph = dask_module("dask.highlevelgraph").HighLevelGraph
+    return delayed.Delayed(top, graph.from_collections(top, tree, dependencies=[ends[0], shipped]), length=length)
 
 
 def _tree(keys: list[Any], split_every: int, name: str, top: str, shipped: Any, finish: Callable[..., Any]) -> Any:
     """Return tasks that sum the parts `keys` in a tree, in their order, and one on top that finishes the sum."""
-    from dask._task_spec import Task, TaskRef
-
+    spec = dask_module("dask._task_spec")
     tree: dict[Any, Any] = {}
     level = 0
     while len(keys) > 1:
         made = []
         for number, begin in enumerate(range(0, len(keys), split_every)):
             key = (name, level, number)
-            tree[key] = Task(key, summed, *map(TaskRef, keys[begin : begin + split_every]))
+            tree[key] = spec.Task(key, summed, *map(spec.TaskRef, keys[begin : begin + split_every]))
             made.append(key)
         keys = made
         level += 1
-    tree[top] = Task(top, finish, TaskRef(shipped), TaskRef(keys[0]))
+    tree[top] = spec.Task(top, finish, spec.TaskRef(shipped), spec.TaskRef(keys[0]))
     return tree
 
 
@@ -239,8 +231,8 @@ class DataParallel:
     ) -> None:
         if not isinstance(module, Module):
             raise TypeError(
-                f"DataParallel(): argument 'module' must be {LIBRARY}.nn.Module, not {type(module).__name__}; for other "
-                "parameters use value_and_grad"
+                f"DataParallel(): argument 'module' must be {LIBRARY}.nn.Module, not {type(module).__name__}; for "
+                "other parameters use value_and_grad"
             )
         if buffers not in ("mean", "keep"):
             raise ValueError(f"DataParallel(): argument 'buffers' must be 'mean' or 'keep', not {buffers!r}")
@@ -342,31 +334,25 @@ def _check_versions(client: Any) -> None:
 
 def _computed(client: Any, lazy: Any, retries: int, progress: bool) -> Total:
     if client is None:
-        from contextlib import nullcontext
-
-        from dask.diagnostics import ProgressBar
-
-        with ProgressBar() if progress else nullcontext():
+        with dask_module("dask.diagnostics").ProgressBar() if progress else nullcontext():
             return lazy.compute(scheduler="threads")  # type: ignore[no-any-return]
-    from distributed import CancelledError, KilledWorker
-    from distributed import progress as show_progress
-    from distributed.comm.core import CommClosedError
-
+    distributed = dask_module("distributed")
+    lost = (distributed.CancelledError, dask_module("distributed.comm.core").CommClosedError)
     try:
         future = client.compute(lazy, retries=retries)
-    except (CommClosedError, CancelledError, OSError) as error:
+    except (*lost, OSError) as error:
         _lost(client, error)
     try:
         if progress:
-            show_progress(future)
+            distributed.progress(future)
         return future.result()  # type: ignore[no-any-return]
-    except KilledWorker as error:
+    except distributed.KilledWorker as error:
         error.add_note(
             "The chunk took its workers down one after the other, mostly by more memory than they have: cut the arrays "
             "into smaller chunks with rechunk(). No gradient was written."
         )
         raise
-    except (CommClosedError, CancelledError) as error:
+    except lost as error:
         _lost(client, error)
     except BaseException:
         # An interrupt above all: the chunks that wait are not computed for a result that is not wanted.

@@ -19,13 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tensorlike as tl
-from tensorlike.autograd.tensor_base import TensorBase, wrap
+from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch.pytree import leaves, map_leaves
 from tensorlike.nn import Module
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.generator import own_generators
 from tensorlike.tensor.serialization import rebuild_tensor, reduce_here
 
+from ._dask import dask_module
 from .chunks_of import place_of
 
 __all__ = [
@@ -141,9 +142,8 @@ class Shipment:
 
 
 def _pickled(value: Any, callback: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
-    import cloudpickle
-
-    return cloudpickle.dumps(value, protocol=5, buffer_callback=callback)  # type: ignore[no-any-return]
+    dumps = dask_module("cloudpickle").dumps
+    return dumps(value, protocol=5, buffer_callback=callback)  # type: ignore[no-any-return]
 
 
 def _can_be_pickled(value: Any) -> bool:
@@ -170,7 +170,7 @@ def parameters_of(params: Any) -> list[Any]:
     for leaf in leaves(params):
         if isinstance(leaf, Module):
             found |= {id(parameter): parameter for parameter in leaf.parameters()}
-        elif isinstance(leaf, TensorBase):
+        elif isinstance(leaf, tl.Tensor):
             found[id(leaf)] = leaf
     return list(found.values())
 
@@ -291,7 +291,7 @@ def _chunk_step(work: Work, index: int, chunks: list[Any]) -> Part:
     arguments = map_leaves(chunks.__getitem__, work.arguments)
     with own_generators(_seed_of(work.seed, index)), tl.enable_grad():
         loss = function(params, *arguments)
-        if not isinstance(loss, TensorBase):
+        if not isinstance(loss, tl.Tensor):
             raise TypeError(
                 f"the loss function must return a Tensor of one element, not {type(loss).__name__}: return its tensor"
             )
