@@ -270,7 +270,7 @@ class DataParallel:
             buffers=self.buffers == "mean",
         )
         lazy = _lazy(shipment, rows, self.split_every, finished)
-        total = _computed(client, lazy, self.retries, self.progress)
+        total = _computed(client, lazy, shipment, self.retries, self.progress)
         _write(params, total)
         self._steps += 1
         return total.loss
@@ -332,14 +332,18 @@ def _check_versions(client: Any) -> None:
             raise RuntimeError(f"DataParallel(): worker {address} cannot take part: {problem}")
 
 
-def _computed(client: Any, lazy: Any, retries: int, progress: bool) -> Total:
+def _computed(client: Any, lazy: Any, shipment: Shipment, retries: int, progress: bool) -> Total:
     if client is None:
         with dask_module("dask.diagnostics").ProgressBar() if progress else nullcontext():
             return lazy.compute(scheduler="threads")  # type: ignore[no-any-return]
     distributed = dask_module("distributed")
     lost = (distributed.CancelledError, dask_module("distributed.comm.core").CommClosedError)
+    # The parameters travel in the graph, so that a worker that dies takes none with it; Dask warns of large graphs.
+    limit = "distributed.admin.large-graph-warning-threshold"
+    config = dask_module("dask.config")
     try:
-        future = client.compute(lazy, retries=retries)
+        with config.set({limit: dask_module("dask.utils").parse_bytes(config.get(limit)) + sys.getsizeof(shipment)}):
+            future = client.compute(lazy, retries=retries)
     except (*lost, OSError) as error:
         _lost(client, error)
     try:
