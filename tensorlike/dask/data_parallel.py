@@ -365,9 +365,15 @@ def _computed(client: Any, lazy: Any, shipment: Shipment, retries: int, progress
 
 
 def _lost(client: Any, error: BaseException) -> NoReturn:
+    if client.status == "running" and isinstance(error, dask_module("distributed").CancelledError):
+        # Clients give this reason; one that found its scheduler again is running, without the step.
+        if "connection-lost" not in str(error):
+            raise RuntimeError(
+                "DataParallel(): the step was cancelled, by client.cancel() or client.restart(). No gradient was written"
+            ) from error
     raise ConnectionError(
-        f"DataParallel(): the step was lost with the scheduler, or cancelled ({type(error).__name__}: {error}). No "
-        "gradient was written. Connect a new distributed.Client, and call the step again"
+        "DataParallel(): the step was lost, because the scheduler does not answer. No gradient was written. Connect a "
+        "new distributed.Client, and call the step again"
     ) from error
 
 
