@@ -365,12 +365,12 @@ def _computed(client: Any, lazy: Any, shipment: Shipment, retries: int, progress
 
 
 def _lost(client: Any, error: BaseException) -> NoReturn:
-    if client.status == "running" and isinstance(error, dask_module("distributed").CancelledError):
-        # Clients give this reason; one that found its scheduler again is running, without the step.
-        if "connection-lost" not in str(error):
-            raise RuntimeError(
-                "DataParallel(): the step was cancelled, by client.cancel() or client.restart(). No gradient was written"
-            ) from error
+    # A client that has found its scheduler again is running, but lost the step: the text has the reason.
+    cancelled = isinstance(error, dask_module("distributed").CancelledError) and "connection-lost" not in str(error)
+    if cancelled and client.status == "running":
+        raise RuntimeError(
+            "DataParallel(): the step was cancelled, by client.cancel() or client.restart(). No gradient was written"
+        ) from error
     raise ConnectionError(
         "DataParallel(): the step was lost, because the scheduler does not answer. No gradient was written. Connect a "
         "new distributed.Client, and call the step again"

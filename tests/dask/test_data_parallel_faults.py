@@ -20,12 +20,11 @@ import dask.array as da
 import distributed
 
 import tensorlike as tl
-import tensorlike.dask  # noqa: F401
+import tensorlike.dask
 from tensorlike import nn
 from tensorlike.nn import functional as F
 from tests.helpers import chunk_losses as losses
 from tests.helpers.chunk_cluster import local_cluster
-
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -123,7 +122,7 @@ class TestErrorsOfChunks:
     def test_chunks_that_turn_out_not_to_line_up(self, client):
         X, y = chunked()
         lazy = tl.dask.value_and_grad(losses.squares, weight(), X[X[:, 0] > -1], y[y > 1])
-        with pytest.raises(ValueError, match="arrays 0 and 1 have 10 and [0-9] rows: the arrays do not line up") as caught:
+        with pytest.raises(ValueError, match="arrays 0 and 1 have 10 and [0-9] rows: .* not line up") as caught:
             lazy.compute()
         assert "chunk" in caught.value.__notes__[0]
 

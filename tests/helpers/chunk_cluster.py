@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import warnings
 
 import distributed
 
@@ -15,9 +14,8 @@ def local_cluster(workers=2, threads=1, **options):
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     options = {"silence_logs": logging.CRITICAL, "dashboard_address": None, **options}
-    with warnings.catch_warnings():
-        with (
-            distributed.LocalCluster(n_workers=workers, threads_per_worker=threads, **options) as cluster,
-            distributed.Client(cluster) as client,
-        ):
-            yield client
+    with (
+        distributed.LocalCluster(n_workers=workers, threads_per_worker=threads, **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
