@@ -1,14 +1,15 @@
 """Training on more data than the workers' memory holds, on two processes of this machine or on any Dask cluster.
 
 First a data set is written, to Zarr or to Parquet, then a network with a custom activation is trained on it in batches
-of a few chunks. Each chunk is read, and its forward and backward run, on one worker; gradients come back summed, and the
-optimizer runs here. `--compare` trains once more in this process alone, in float64, and compares losses and weights.
+of a few chunks. Each chunk is read, and its forward and backward run, on one worker; gradients come back summed, and
+the optimizer runs here. `--compare` trains once more in this process alone, in float64, and compares losses and weights.
 Needs: pip install "tensorlike[dask]" (and pyarrow for Parquet)
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import tempfile
 import time
@@ -82,14 +83,16 @@ def write(folder: Path, form: str, chunks: int, rows: int, dtype: str) -> None:
         frame.to_parquet(str(folder / "table.parquet"), write_index=False)
 
 
-def read(folder: Path, form: str) -> tuple[Any, Any]:
+def read(folder: Path, form: str, chunks: int, rows: int) -> tuple[Any, Any]:
     """Return the features and the classes as dask arrays, of which nothing is read yet."""
     if form == "zarr":
         table = da.from_zarr(str(folder / "table.zarr"))
     else:
         import dask.dataframe as dd
 
-        table = dd.read_parquet(str(folder / "table.parquet")).to_dask_array(lengths=True)
+        # A file is a chunk. How many rows it has is known here, and need not be counted.
+        frame = dd.read_parquet(str(folder / "table.parquet"), split_row_groups=False, blocksize=None)
+        table = frame.to_dask_array(lengths=(rows,) * chunks)
     return table[:, :FEATURES], table[:, FEATURES]
 
 
@@ -151,7 +154,7 @@ def main() -> None:
     parser.add_argument("--format", choices=("zarr", "parquet"), default="zarr")
     parser.add_argument("--megabytes", type=float, default=1280, help="the size of the data set")
     parser.add_argument("--chunk-megabytes", type=float, default=16, help="the size of a chunk")
-    parser.add_argument("--memory-limit", default="500MB", help="of each of the two processes")
+    parser.add_argument("--memory-limit", default="640MB", help="of each of the two processes")
     parser.add_argument("--batch", type=int, default=8, help="the number of chunks in a batch")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--compare", action="store_true", help="with one process, in float64")
@@ -162,12 +165,16 @@ def main() -> None:
     chunks = max(1, round(options.megabytes / options.chunk_megabytes))
     parts = list(batches(chunks, rows, options.batch, options.epochs))
     cluster = options.address or LocalCluster(
-        n_workers=2, threads_per_worker=1, memory_limit=options.memory_limit, dashboard_address=None
+        n_workers=2,
+        threads_per_worker=1,
+        memory_limit=options.memory_limit,
+        dashboard_address=None,
+        silence_logs=logging.ERROR,  # workers tell when they are nearly full
     )
     with tempfile.TemporaryDirectory(dir=options.folder) as folder, Client(cluster) as client:
         begin = time.perf_counter()
         write(Path(folder), options.format, chunks, rows, dtype)
-        X, y = read(Path(folder), options.format)
+        X, y = read(Path(folder), options.format, chunks, rows)
         print(
             f"{chunks} chunks of {rows:,} rows, {(X.nbytes + y.nbytes) / 1e6:,.0f} MB, written as {options.format} in "
             f"{time.perf_counter() - begin:.1f} s"
