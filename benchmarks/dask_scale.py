@@ -107,7 +107,7 @@ def turns(works: dict[str, Callable[[], Any]], rounds: int) -> dict[str, dict[st
 def cluster(workers: int = 2) -> Any:
     """Return a context with a client of a cluster on this machine."""
     stack = ExitStack()
-    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     made = stack.enter_context(distributed.LocalCluster(n_workers=workers, memory_limit="4GiB", **options))
     stack.client = stack.enter_context(distributed.Client(made))  # type: ignore[attr-defined]
     stack.client.run(lambda: __import__("tensorlike.dask"))  # type: ignore[attr-defined]

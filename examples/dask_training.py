@@ -2,7 +2,8 @@
 
 First a data set is written, to Zarr or to Parquet, then a network with a custom activation is trained on it in batches
 of a few chunks. Each chunk is read, and its forward and backward run, on one worker; gradients come back summed, and
-the optimizer runs here. `--compare` trains once more in this process alone, in float64, and compares losses and weights.
+the optimizer runs here. `--compare` trains once more in this process alone, in float64, and compares losses and
+weights.
 Needs: pip install "tensorlike[dask]" (and pyarrow for Parquet)
 """
 
@@ -168,7 +169,7 @@ def main() -> None:
         n_workers=2,
         threads_per_worker=1,
         memory_limit=options.memory_limit,
-        dashboard_address=None,
+        dashboard_address=":0",  # any port that is free
         silence_logs=logging.ERROR,  # workers tell when they are nearly full
     )
     with tempfile.TemporaryDirectory(dir=options.folder) as folder, Client(cluster) as client:

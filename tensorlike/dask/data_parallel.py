@@ -10,8 +10,6 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any, Literal, NoReturn
 
-import numpy as np
-
 import tensorlike as tl
 from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.pytree import map_leaves
@@ -21,15 +19,14 @@ from tensorlike.utils.data.sampler import random_seed
 
 from ._dask import dask_module
 from .chunks_of import Rows, rows_of
+from .graph import step_graph
 from .steps import (
     Shipment,
     Total,
     Work,
     buffers_of,
-    chunk_step,
     finished,
     parameters_of,
-    summed,
     value_and_gradients,
     versions_differ,
 )
@@ -127,56 +124,15 @@ def _packed(
 def _lazy(
     shipment: Shipment, rows: Rows, split_every: int, finish: Callable[..., Any], length: int | None = None
 ) -> Any:
-    """Return the step as a Delayed: a task for each chunk, fused with those that load it, and the tree above them."""
+    """Return the step as a Delayed."""
     if isinstance(split_every, bool) or not isinstance(split_every, int) or split_every < 2:
         raise ValueError(f"{shipment.function}(): argument 'split_every' must be an int above 1, not {split_every!r}")
     delayed = dask_module("dask.delayed")
     token = uuid.uuid4().hex
     shipped = delayed.delayed(shipment, name=f"parameters-{token}", pure=False, traverse=False)
-    count = len(rows.sizes)
-    blocks: list[Any] = []
-    letters = iter(range(1, 1_000_000))
-    for array in rows.arrays:
-        blocks += [array, (0, *(next(letters) for _ in range(array.ndim - 1)))]
-    parts = dask_module("dask.array").blockwise(
-        chunk_step,
-        (0,),
-        shipped,
-        None,
-        dask_module("dask.layers").ArrayBlockIdDep(((1,) * count,)),
-        (0,),
-        *blocks,
-        name=f"chunk-gradients-{token}",
-        adjust_chunks={0: (1,) * count},
-        align_arrays=False,
-        concatenate=False,
-        dtype=object,
-        meta=np.empty(0, object),
-    )
-    # With dask's own passes over arrays: loading a chunk and its gradients are one task.
-    ends = parts.to_delayed().tolist()
-    keys = [end.key for end in ends]
-    top = f"gradients-{token}"
-    tree = _tree(keys, split_every, f"sum-of-gradients-{token}", top, shipped.key, finish)
+    top, tasks = step_graph(rows.arrays, shipped.key, token, split_every, finish)
     graph = dask_module("dask.highlevelgraph").HighLevelGraph
-    return delayed.Delayed(top, graph.from_collections(top, tree, dependencies=[ends[0], shipped]), length=length)
-
-
-def _tree(keys: list[Any], split_every: int, name: str, top: str, shipped: Any, finish: Callable[..., Any]) -> Any:
-    """Return tasks that sum the parts `keys` in a tree, in their order, and one on top that finishes the sum."""
-    spec = dask_module("dask._task_spec")
-    tree: dict[Any, Any] = {}
-    level = 0
-    while len(keys) > 1:
-        made = []
-        for number, begin in enumerate(range(0, len(keys), split_every)):
-            key = (name, level, number)
-            tree[key] = spec.Task(key, summed, *map(spec.TaskRef, keys[begin : begin + split_every]))
-            made.append(key)
-        keys = made
-        level += 1
-    tree[top] = spec.Task(top, finish, spec.TaskRef(shipped), spec.TaskRef(keys[0]))
-    return tree
+    return delayed.Delayed(top, graph.from_collections(top, tasks, dependencies=[shipped]), length=length)
 
 
 class DataParallel:

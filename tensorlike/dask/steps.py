@@ -222,9 +222,6 @@ def _read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def _as_tensor(block: Any) -> Any:
     """Return a chunk as the loss function receives it."""
-    # The index of a dimension that the blocks share is a list of one block to dask.
-    while type(block) is list:
-        (block,) = block
     if hasattr(type(block), "__torch_function__"):
         return block
     if isinstance(block, np.ma.MaskedArray):
@@ -247,9 +244,8 @@ def _seed_of(seed: int, index: int) -> int:
     return int(np.random.SeedSequence(seed, spawn_key=(index,)).generate_state(1, np.uint64)[0])
 
 
-def chunk_step(shipment: Shipment, block_id: tuple[int, ...], *blocks: Any) -> Part:
+def chunk_step(shipment: Shipment, index: int, *blocks: Any) -> Part:
     """Return the loss and the gradients of one chunk. An error that it raises says which chunk it was."""
-    index = block_id[0]
     try:
         return _chunk_step(shipment.read(), index, [_as_tensor(block) for block in blocks])
     except Exception as error:

@@ -1,5 +1,6 @@
 """Losses and gradients over chunks, on a cluster of two processes, beside the same on one tensor."""
 
+import collections
 import functools
 import gc
 
@@ -10,6 +11,7 @@ pytest.importorskip("distributed", reason="a cluster takes Dask and Distributed,
 
 import dask
 import dask.array as da
+import distributed
 
 import tensorlike as tl
 import tensorlike.dask
@@ -499,6 +501,73 @@ class TestBuffers:
         one, other = lazy().compute(scheduler="threads", num_workers=8), lazy().compute(scheduler="synchronous")
         assert bool(one[0] == other[0])
         assert module.calls.item() == 0
+
+
+class TestTasks:
+    """The tasks of a step, which say what travels and how many chunks a worker holds."""
+
+    @staticmethod
+    def names(lazy):
+        keys = (key[0] if isinstance(key, tuple) else key for key in lazy.__dask_graph__())
+        return collections.Counter(key.rpartition("-")[0] for key in keys)
+
+    def test_loading_a_chunk_is_part_of_its_task(self, client):
+        made = lambda block_id: np.full((10, 3), block_id[0] + 1.0)
+        source = da.map_blocks(made, chunks=((10,) * 6, (3,)), dtype=float)
+        X, y = source[:, :] * 2, source[:40, 0] + 1
+        lazy = tl.dask.value_and_grad(losses.squares, leaf(1.0, 2.0, 3.0), X[:40], y, split_every=2)
+        assert self.names(lazy) == {"chunk-gradients": 4, "sum-of-gradients": 3, "gradients": 1, "parameters": 1}
+        value, _ = lazy.compute()
+        expected = losses.squares(leaf(1.0, 2.0, 3.0), tl.from_numpy(X[:40].compute()), tl.from_numpy(y.compute()))
+        assert close(value, expected.detach())
+
+    def test_what_several_chunks_need_is_computed_once(self, client):
+        X = da.ones((40, 3), chunks=(10, 3))
+        centred = X - X.mean(0)
+        lazy = tl.dask.value_and_grad(losses.squares, leaf(1.0, 2.0, 3.0), centred, da.ones(40, chunks=10))
+        found = self.names(lazy)
+        assert found["chunk-gradients"] == 4
+        assert sum(found.values()) > 7
+        assert lazy.compute()[0].item() == 40
+
+    def test_a_chunk_made_by_many_tasks_keeps_them(self, client):
+        X = da.ones((200, 3), chunks=(1, 3)).map_blocks(lambda x: x + 1).rechunk((100, 3))
+        lazy = tl.dask.value_and_grad(lambda w, X: (X @ w).sum(), leaf(1.0, 2.0, 3.0), X)
+        assert sum(self.names(lazy).values()) > 200
+        assert lazy.compute()[0].item() == 200 * 2 * 6
+
+    def test_data_in_the_memory_of_workers_are_held(self, client, data):
+        X, y, whole_X, whole_y = data
+        X, y = client.persist([X + 0, y + 0])
+        distributed.wait([X, y])
+        weight = leaf(1.0, 2.0, 3.0)
+        lazy = tl.dask.value_and_grad(losses.squares, weight, X * 1, y)
+        del X, y
+        gc.collect()
+        assert close(lazy.compute()[0], losses.squares(weight, whole_X, whole_y).detach())
+
+
+@pytest.mark.slow
+def test_memory_is_bounded_by_the_chunks_that_run():
+    """Data of four times the worker's limit, none of which is kept, in two threads."""
+    chunk = 16_000_000
+    with local_cluster(1, 2, memory_limit="400MB") as client:
+        X = da.map_blocks(
+            lambda block_id: np.random.default_rng(block_id[0]).normal(size=(100_000, 20)),
+            chunks=((100_000,) * 100, (20,)), meta=np.empty((0, 0)),
+        )  # fmt: skip
+        assert X.nbytes == 4 * 400_000_000
+        weight = tl.zeros(20, dtype=tl.float64, requires_grad=True)
+        loss = lambda w, X: (X @ w).square().sum()
+        warm = X[:100_000]
+        tl.dask.value_and_grad(loss, weight, warm).compute()
+        (before,) = client.run(losses.peak_memory).values()
+        value, gradient = tl.dask.value_and_grad(loss, weight, X).compute()
+        (after,) = client.run(losses.peak_memory).values()
+        assert not gradient.any()
+        # One chunk was alive when `before` was taken; two threads hold a chunk each, and what is computed of it.
+        assert after - before < 2 * 2 * chunk
+        assert after < 400_000_000
 
 
 def test_large_parameters_travel_without_a_warning(client):

@@ -13,7 +13,7 @@ def local_cluster(workers=2, threads=1, **options):
     Workers print a traceback when their scheduler closes before they do.
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    options = {"silence_logs": logging.CRITICAL, "dashboard_address": None, **options}
+    options = {"silence_logs": logging.CRITICAL, "dashboard_address": ":0", **options}
     with (
         distributed.LocalCluster(n_workers=workers, threads_per_worker=threads, **options) as cluster,
         distributed.Client(cluster) as client,
