@@ -102,6 +102,7 @@ LAZY = (
     "compiler",
     "cpu",
     "cuda",
+    "dask",
     "distributed",
     "distributions",
     "fft",

@@ -264,17 +264,46 @@ _device_generators: dict[Device, Generator] = {}
 _lock = threading.Lock()
 
 
+class _OwnGenerators(threading.local):
+    # Of the thread, not in the State: kernels draw inside a context of their own, where they run quietly.
+    by_device: dict[Device, Generator] | None = None
+
+
+#: The default generators of this thread instead of the process's, while it is inside `own_generators`.
+_own = _OwnGenerators()
+
+
 def default_generator_of(device: Device) -> Generator:
     """Return the default generator of `device`."""
+    own = _own.by_device
     if device is cpu or device.type == "cpu":
-        return default_generator
+        return default_generator if own is None else own[cpu]
     if device.index is None:
         device = backend_for(device).current_device()
+    if own is not None:
+        if device not in own:
+            own[device] = Generator(device).manual_seed(own[cpu].initial_seed())
+        return own[device]
     with _lock:
         found = _device_generators.get(device)
         if found is None:
             found = _device_generators[device] = Generator(device).manual_seed(default_generator.initial_seed())
     return found
+
+
+@contextmanager
+def own_generators(seed: int) -> Iterator[None]:
+    """Give this thread default generators of its own, seeded with `seed`, for a block.
+
+    Works that run in several threads of one process draw the same numbers as one after the other. The process's own
+    default generators stay as they are. The block must not leave the thread to another task.
+    """
+    former = _own.by_device
+    _own.by_device = {cpu: Generator().manual_seed(seed)}
+    try:
+        yield
+    finally:
+        _own.by_device = former
 
 
 def generator_for(generator: Any, device: Device, function: str) -> Generator:
@@ -306,6 +335,11 @@ def manual_seed(seed: int) -> Generator:
     True
     """
     number = _unsigned_seed(int(seed))
+    own = _own.by_device
+    if own is not None:
+        for generator in own.values():
+            generator.manual_seed(number)
+        return own[cpu]
     default_generator.manual_seed(number)
     with _lock:
         for generator in _device_generators.values():
@@ -327,7 +361,7 @@ def initial_seed() -> int:
     >>> tl.initial_seed()
     5
     """
-    return default_generator.initial_seed()
+    return default_generator_of(cpu).initial_seed()
 
 
 def get_rng_state() -> Tensor:
@@ -339,7 +373,7 @@ def get_rng_state() -> Tensor:
     >>> bool((tl.rand(2) == first).all())
     True
     """
-    return default_generator.get_state()
+    return default_generator_of(cpu).get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
@@ -347,7 +381,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
     Raises TypeError for values other than a tensor of bytes, RuntimeError for bytes that are no state.
     """
-    default_generator.set_state(new_state)
+    default_generator_of(cpu).set_state(new_state)
 
 
 @contextmanager
@@ -372,7 +406,7 @@ def fork_rng(
         wanted = [Device(device_type, index) for index in range(cuda_device_count())] if _device_generators else []
     else:
         wanted = [Device(device_type, d) if isinstance(d, int) else as_device(d, "fork_rng") for d in devices]
-    generators = [default_generator, *(default_generator_of(d) for d in wanted)]
+    generators = [default_generator_of(cpu), *(default_generator_of(d) for d in wanted)]
     kept = [g._packed() for g in generators]
     try:
         yield

@@ -10,7 +10,8 @@ from tensorlike.dispatch.modes import TorchFunctionMode
 from tensorlike.dispatch.operation import Form, form_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import restoring
-from tensorlike.tensor.generator import default_generator
+from tensorlike.tensor.device import cpu
+from tensorlike.tensor.generator import default_generator_of
 from tensorlike.tensor.tensor import Tensor
 
 from .batched import BatchedTensor, batch_of, batched, example, is_batched, stacked_results
@@ -306,7 +307,7 @@ class _Randomness(TorchFunctionMode):
                 f"vmap: {func.__name__}() would write different random numbers for each example into a tensor that "
                 "all of them share. Use randomness='same', or the out-of-place form."
             )
-        generator = kwargs.get("generator") or default_generator
+        generator = kwargs.get("generator") or default_generator_of(cpu)
         state = generator.get_state() if level.randomness == "same" else None
         results = []
         with without_level(level):
