@@ -1,0 +1,23 @@
+"""Tensors in chunks, computed by Dask: data larger than memory, with code written for tensors.
+
+A `ChunkedTensor` holds a dask array of tensors. Functions of tensors, and `backward`, add tasks to its graph; nothing is
+computed before `compute()` or `persist()`. It needs the extra `tensorlike[dask]`.
+"""
+
+from __future__ import annotations
+
+from . import along, conversion, elementwise, indexing, inplace, joining, metadata, products, reductions, shaping
+from .chunked import ChunkedTensor
+from .collection import compute, persist
+from .creation import arange, empty, eye, from_function, full, linspace, ones, zeros
+from .mapping import map_chunks
+from .random import normal, rand, randint, randn
+from .reading import from_dask, from_parquet, from_tensor, from_zarr, to_dask
+from .tasks import ChunkError
+
+__all__ = [
+    "ChunkError", "ChunkedTensor", "along", "arange", "compute", "conversion", "elementwise", "empty", "eye",
+    "from_dask", "from_function", "from_parquet", "from_tensor", "from_zarr", "full", "indexing", "inplace", "joining",
+    "linspace", "map_chunks", "metadata", "normal", "ones", "persist", "products", "rand", "randint", "randn",
+    "reductions", "shaping", "to_dask", "zeros",
+]  # fmt: skip

@@ -1,0 +1,26 @@
+"""Elementwise operations in chunks: by what their declaration says, one task for each chunk.
+
+Adjacent ones are fused when Dask optimises the graph, so that a chunk goes through all of them in one task.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorlike as tl
+from tensorlike.dispatch.operation import Form
+from tensorlike.tensor.ops.elementwise import combined, comparison, complexes, conditional, logic
+from tensorlike.tensor.ops.elementwise import rounding
+from tensorlike.tensor.ops.indexing import masks
+
+from .chunked import name_of, refused, rule
+from .mapping import mapped
+from .recording import arguments, record
+
+__all__ = ["elementwise"]
+
+
+def elementwise(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the result of an elementwise function, by one call of it for each chunk."""
+    result = mapped(name_of(form), form.function, args, kwargs)
+    return record(form.operation, arguments(form, args, kwargs), result)

@@ -1,0 +1,114 @@
+"""What the task of one chunk runs: the public function on the chunk's tensors, and how its errors are told.
+
+# Note [Tasks on chunks]
+A task calls a public function on tensors, so that a chunk may be of any tensor-like type. It runs in a context of its
+own: the modes, guards and grad mode of the thread that asks for the result say nothing of how it is computed, and every
+scheduler computes the same. What a chunk's tensor has of a history stays out of the graph of the whole, which is
+recorded where the tasks are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import Context
+from typing import Any
+
+from tensorlike.autograd.tensor_base import wrap
+from tensorlike.dispatch.pytree import map_leaves
+from tensorlike.tensor.backends import backend_of
+from tensorlike.tensor.from_data import tensor as tensor_of
+from tensorlike.tensor.tensor import Tensor
+
+__all__ = ["ChunkCall", "ChunkError", "Place", "array_in", "chunk_from", "picked"]
+
+
+class ChunkError(RuntimeError):
+    """Raised by `compute` when a function fails on a chunk; the error of the function is its cause."""
+
+
+class Place:
+    """Stands for the block number `number` among the arguments of a `ChunkCall`."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Place, (self.number,))
+
+    def __dask_tokenize__(self) -> tuple[str, int]:
+        return ("chunk", self.number)
+
+
+class ChunkCall:
+    """One function call on the tensors of one chunk of each operand: `call(index, *blocks)`.
+
+    `arguments` are the positional and keyword arguments of the function, with places for the blocks. The index of the
+    chunk is for the message of an error, unless the function `takes_index`.
+    """
+
+    __slots__ = ("arguments", "function", "name", "takes_index")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        arguments: tuple[tuple[Any, ...], dict[str, Any]],
+        name: str,
+        takes_index: bool = False,
+    ) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.name = name
+        self.takes_index = takes_index
+
+    def __call__(self, index: tuple[int, ...], *blocks: Any) -> Any:
+        args, kwargs = map_leaves(lambda v: blocks[v.number] if type(v) is Place else v, self.arguments)
+        if self.takes_index:
+            args = (index, *args)
+        return Context().run(self._called, index, args, kwargs)
+
+    def _called(self, index: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        try:
+            return map_leaves(_without_history, self.function(*args, **kwargs))
+        except ChunkError:
+            raise
+        except Exception as error:
+            raise ChunkError(
+                f"{self.name}() failed on the chunk {tuple(index)}: {type(error).__name__}: {error}"
+            ) from error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (ChunkCall, (self.function, self.arguments, self.name, self.takes_index))
+
+    def __dask_tokenize__(self) -> Any:
+        from dask.tokenize import normalize_token
+
+        function = self.function
+        named = getattr(function, "_form", None)
+        known = named.full_name if named is not None and named.function is function else normalize_token(function)
+        return ("ChunkCall", known, self.name, self.takes_index, normalize_token(self.arguments))
+
+
+def _without_history(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.detach() if value._tl_tracked else value
+    return tensor_of(value) if isinstance(value, (bool, int, float, complex)) else value
+
+
+def picked(results: Any, number: int) -> Any:
+    """Return one of several results of a chunk."""
+    return results[number]
+
+
+def chunk_from(array: Any) -> Any:
+    """Return a chunk of a dask array as a tensor on the same memory."""
+    if isinstance(array, Tensor):
+        return array
+    backend_of(array)  # An error for what no backend knows.
+    return wrap(array)
+
+
+def array_in(tensor: Any) -> Any:
+    """Return the array of a chunk, for dask's own functions."""
+    return tensor._tl_data if isinstance(tensor, Tensor) else tensor
