@@ -13,13 +13,13 @@ from dask.tokenize import tokenize
 import tensorlike as tl
 from tensorlike.dispatch.operation import Form
 from tensorlike.tensor.ops.indexing import sorting
-from tensorlike.tensor.ops.nn import normalization
 from tensorlike.tensor.ops.reductions import scans, softmax, statistics
 
 from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, rule
 from .mapping import on_chunks
+from .pullback import differentiated
 from .recording import arguments, computed
-from .tasks import ChunkCall, Place, picked
+from .tasks import ChunkCall, Place
 
 __all__ = ["check_whole", "whole_dims"]
 
@@ -32,7 +32,9 @@ def check_whole(form: Form, tensor: Any, dims: Sequence[int]) -> None:
         raise refused(form, f"it needs the dimension {cut[0]} in one chunk: rechunk({{{spelled}}}) first")
 
 
-def whole_dims(form: Form, given: dict[str, Any], dims: Sequence[int], sizes: dict[int, Any] | None = None) -> Any:
+def whole_dims(
+    form: Form, given: dict[str, Any], dims: Sequence[int], sizes: dict[int, Any] | None = None, sample: Any = None
+) -> Any:
     """Return the result of a function that works along `dims`, each in one chunk, and apart for all others.
 
     `sizes` are those of dimensions whose size the function changes; None stands for a dimension that goes.
@@ -40,23 +42,21 @@ def whole_dims(form: Form, given: dict[str, Any], dims: Sequence[int], sizes: di
     tensor = given["input"]
     check_whole(form, tensor, dims)
     rest = {k: v for k, v in given.items() if k != "input"}
-    sample = called(form.operation.function, (tensor,), rest)
+    sample = called(form.operation.function, (tensor,), rest) if sample is None else sample
     several = isinstance(sample, (tuple, list))
-    first = sample[0] if several else sample
     numbers = tuple(range(tensor._tl_data.ndim))
     changed = sizes or {}
-    result = tuple(d for d in numbers if changed.get(d, 0) is not None)
-    found = on_chunks(
-        ChunkCall(form.operation.function, ((Place(0),), rest), name_of(form)), [tensor._tl_data.array],
-        first._tl_data.dtype, indices=[numbers], result=result,
-        adjust={d: n for d, n in changed.items() if n is not None},
-    )  # fmt: skip
-    if not several:
-        return chunked(found, sample)
-    return tuple(
-        chunked(on_chunks(ChunkCall(picked, ((Place(0), k), {}), name_of(form)), [found], one._tl_data.dtype), one)
-        for k, one in enumerate(sample)
-    )
+    # A dimension of another size has another number.
+    result = tuple(len(numbers) + d if d in changed else d for d in numbers if changed.get(d, 0) is not None)
+    found = [
+        differentiated(
+            name_of(form), form.operation.function, (tensor,), rest, one, [numbers], result,
+            new={len(numbers) + d: n for d, n in changed.items() if n is not None},
+            number=number if several else None,
+        )
+        for number, one in enumerate(sample if several else (sample,))
+    ]  # fmt: skip
+    return type(sample)(found) if several else found[0]
 
 
 def _one_dim(form: Form, given: dict[str, Any], tensor: Any, default: Any = None) -> int | None:
@@ -138,22 +138,26 @@ def _scan(form: Form, given: dict[str, Any]) -> Any:
     )
 
 
-@computed(scans.cummax, scans.cummin, sorting.sort, sorting.argsort, sorting.msort, normalization.layer_norm)
-def _needs_whole(form: Form, given: dict[str, Any]) -> Any:
+@rule(scans.cumsum_backwards)
+def _scan_backwards(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tensor, dim = (*args, *kwargs.values())
+    return tensor.flip(dim).cumsum(dim).flip(dim) if tensor.dim() else tensor
+
+
+@rule(scans.cummax, scans.cummin, sorting.sort, sorting.argsort, sorting.msort)
+def _needs_whole(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
     tensor = given["input"]
     if not is_chunked(tensor) or any(is_chunked(v) for k, v in given.items() if k != "input"):
         return NotImplemented
-    if "normalized_shape" in given:
-        shape = given["normalized_shape"]
-        count = len(shape) if isinstance(shape, (tuple, list)) else 1
-        return whole_dims(form, given, range(tensor._tl_data.ndim - count, tensor._tl_data.ndim))
     dim = _one_dim(form, given, tensor, 0 if form.operation is sorting.msort.operation else -1)
     return whole_dims(form, given, (dim,) if tensor._tl_data.ndim and dim is not None else ())
 
 
-@computed(sorting.topk, sorting.kthvalue, statistics.median, statistics.nanmedian, statistics.mode)
-def _selected(form: Form, given: dict[str, Any]) -> Any:
+@rule(sorting.topk, sorting.kthvalue, statistics.median, statistics.nanmedian, statistics.mode)
+def _selected(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Choose elements along one dimension."""
+    given = arguments(form, args, kwargs)
     tensor = given["input"]
     topk = form.operation is sorting.topk.operation
     ndim = tensor._tl_data.ndim
@@ -165,46 +169,30 @@ def _selected(form: Form, given: dict[str, Any]) -> Any:
         return whole_dims(form, given, ())
     if "k" in given and not 0 <= int(given["k"]) <= tensor._tl_data.shape[dim]:
         raise RuntimeError(f"{name_of(form)}(): selected index k out of range: {given['k']}")
-    if topk:
-        return _topk(form, given, dim)
-    keepdim = bool(given.get("keepdim"))
-    return whole_dims(form, given, (dim,), {dim: 1 if keepdim else None})
+    size = int(given["k"]) if topk else 1 if given.get("keepdim") else None
+    rest = {k: v for k, v in given.items() if k != "input"}
+    # A sample has one element along the dimension.
+    sample = called(form.operation.function, (tensor,), {**rest, "k": min(int(rest["k"]), 1)} if "k" in rest else rest)
+    return whole_dims(form, given, (dim,), {dim: size}, sample)
 
 
 _OVER_ALL = (statistics.median.operation, statistics.nanmedian.operation)
 
 
-def _topk(form: Form, given: dict[str, Any], dim: int) -> Any:
-    check_whole(form, given["input"], (dim,))
-    tensor = given["input"]
-    given = {**given, "k": int(given["k"])}
-    # A sample has one element along the dimension.
-    rest = {k: v for k, v in given.items() if k != "input"}
-    sample = called(form.operation.function, (tensor,), {**rest, "k": min(given["k"], 1)})
-    numbers = tuple(range(tensor._tl_data.ndim))
-    found = on_chunks(
-        ChunkCall(form.operation.function, ((Place(0),), rest), "topk"), [tensor._tl_data.array],
-        sample[0]._tl_data.dtype, indices=[numbers], result=numbers, adjust={dim: given["k"]},
-    )  # fmt: skip
-    return tuple(
-        chunked(on_chunks(ChunkCall(picked, ((Place(0), k), {}), "topk"), [found], one._tl_data.dtype), one)
-        for k, one in enumerate(sample)
-    )
-
-
 # ------------------------------------------------------------------------------------------------------------- softmax
 
 
-@computed(softmax.softmax, softmax.log_softmax)
-def _softmax(form: Form, given: dict[str, Any]) -> Any:
+@rule(softmax.softmax, softmax.log_softmax)
+def _softmax(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute with the largest element and the sum of a dimension in several chunks, or chunk by chunk."""
+    given = arguments(form, args, kwargs)
     tensor = given["input"]
     dim = _one_dim(form, given, tensor)
     assert dim is not None or not tensor._tl_data.ndim
     if not tensor._tl_data.ndim or tensor._tl_data.array.numblocks[dim] == 1:
         return whole_dims(form, given, ())
     sample = called(form.operation.function, (tensor,), {k: v for k, v in given.items() if k != "input"})
-    value = tensor.detach()
+    value = tensor
     if given.get("dtype") is not None:
         value = value.to(given["dtype"])
     shift = value.logsumexp(dim, True)

@@ -87,7 +87,7 @@ class ChunkedTensor(ChunkedCollection, Tensor):
 
     _tl_transformed = True  # It is asked under every guard, since nothing else can compute with it.
     #: The tensors that would share memory with this one if they had any: see Note [In-place in chunks].
-    _sharing: WeakSet[ChunkedTensor] | None
+    _sharing: WeakSet[ChunkedTensor] | None = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> ChunkedTensor:
         raise TypeError(

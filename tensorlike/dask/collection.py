@@ -15,8 +15,11 @@ from dask.threaded import get as threaded_get
 from dask.tokenize import normalize_token, tokenize
 
 from tensorlike.autograd.grad_mode import recording_block
+from tensorlike.dispatch.pytree import leaves, map_leaves
 from tensorlike.tensor.ops.shape.joining import cat
 from tensorlike.tensor.tensor import Tensor
+
+from .tasks import only
 
 __all__ = ["ChunkedCollection", "compute", "persist"]
 
@@ -137,15 +140,21 @@ class ChunkedCollection:
 def compute(*values: Any, **options: Any) -> tuple[Any, ...]:
     """Compute several tensors in chunks at once, so that what they share is computed once.
 
-    Nested containers are looked into, and everything else is returned as it is. The options are those of
-    `dask.compute`.
+    Nested containers, named results too, are looked into, and everything else is returned as it is. The options are
+    those of `dask.compute`.
     """
-    return tuple(dask.compute(*values, **options))
+    return _at_once(dask.compute, values, options)
 
 
 def persist(*values: Any, **options: Any) -> tuple[Any, ...]:
     """Compute several tensors in chunks at once and keep their chunks, in memory or on the cluster."""
-    return tuple(dask.persist(*values, **options))
+    return _at_once(dask.persist, values, options)
+
+
+def _at_once(function: Callable[..., Any], values: Any, options: dict[str, Any]) -> tuple[Any, ...]:
+    # dask opens the containers of Python alone, not the named results of the library.
+    found = iter(function(*[v for v in leaves(values) if dask.is_dask_collection(v)], **options))
+    return tuple(map_leaves(lambda v: next(found) if dask.is_dask_collection(v) else v, values))
 
 
 def joined(blocks: Any, ndim: int) -> Any:
@@ -156,7 +165,7 @@ def joined(blocks: Any, ndim: int) -> Any:
 
 def _joined(blocks: Any, ndim: int, dim: int = 0) -> Any:
     if dim == ndim:
-        return blocks[0] if isinstance(blocks, list) else blocks
+        return only(blocks)
     parts = [_joined(b, ndim, dim + 1) for b in blocks]
     return parts[0] if len(parts) == 1 else cat(parts, dim)
 

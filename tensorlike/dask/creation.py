@@ -30,6 +30,8 @@ def chunks_for(name: str, shape: Any, chunks: Any, dtype: Any) -> Any:
     for n in sizes:
         if n < 0:
             raise RuntimeError(f"{name}(): Trying to create tensor with negative dimension {n}: {list(sizes)}")
+    if 0 in sizes and chunks == "auto":  # dask divides by the number of elements.
+        return tuple((n,) for n in sizes)
     try:
         return normalize_chunks(chunks, sizes, dtype=np.dtype(dtype))
     except (ValueError, TypeError, NotImplementedError) as error:

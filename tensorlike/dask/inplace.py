@@ -14,12 +14,13 @@ from typing import Any
 from weakref import WeakSet
 
 from tensorlike.autograd.grad_mode import grad_enabled, recording_block
+from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import version_counter
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.ops.memory import inplace
 from tensorlike.tensor.tensor import Tensor
 
-from .chunked import ChunkedTensor, Method, is_chunked, name_of, refused, rule
+from .chunked import Method, is_chunked, name_of, refused, rule
 
 __all__ = ["rebound", "share", "take_over"]
 
@@ -38,15 +39,17 @@ def share(result: Any, source: Any) -> Any:
 def rebound(form: Form, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute what an in-place function writes, and bind its first operand to that."""
     target = args[0] if args else kwargs[form.parameters[0].name]
+    if operation_of(function) in (Method.resize._form.operation, Method.resize_as._form.operation):
+        raise refused(form, "it keeps elements by their order in memory: use reshape() or narrow()")
     if not is_chunked(target):
         raise refused(form, "an ordinary tensor cannot hold what is not computed yet: use the out-of-place form")
     check_writable(form, target)
-    if args:
-        first: Any = target
-        rest, named = args[1:], kwargs
-    else:
-        first, rest, named = target, (), {k: v for k, v in kwargs.items() if v is not target}
-    return take_over(form, target, function(first, *rest, **named))
+    from .recording import kept
+
+    # What it was, for the derivatives of what is computed from it.
+    before = kept(target)
+    rest, named = args[1:], {k: v for k, v in kwargs.items() if v is not target}
+    return take_over(form, target, function(before, *rest, **named))
 
 
 def check_writable(form: Form, target: Any) -> None:
@@ -77,15 +80,14 @@ def take_over(form: Form, target: Any, result: Any) -> Any:
         result = result._tl_cast(dtype)
     target._tl_data = result._tl_data
     version_counter(target)[0] += 1
-    if grad_enabled() and result._tl_edge is not None:
-        target._tl_edge, target._tl_tracked = result._tl_edge, True
+    if grad_enabled():
+        edge = edge_of(result) if result._tl_tracked else None
+        target._tl_edge, target._tl_tracked = edge, edge is not None
     return target
 
 
 def _check_cast(form: Form, found: Any, wanted: Any) -> None:
-    order = "bui fV c".replace(" ", "")
     ranks = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
-    del order
     if ranks.get(found.kind, 0) > ranks.get(wanted.kind, 0):
         from tensorlike.tensor.dtypes import dtype_of
 
@@ -125,9 +127,9 @@ def _filled(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return take_over(form, target, filled)
 
 
-def taken_data(target: ChunkedTensor, source: Any) -> None:
-    """Let `target.data` be that of another chunked tensor."""
-    target._tl_data = source._tl_data
+@rule(Method.resize, Method.resize_as)
+def _resized(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    raise refused(form, "it keeps elements by their order in memory: use reshape() or narrow()")
 
 
 __all__ += ["check_writable"]

@@ -12,7 +12,7 @@ from tensorlike.tensor.ops.linalg import contractions, einsum, matmul, product_s
 
 from .chunked import Method, called, chunked, is_chunked, name_of, refused, rule
 from .mapping import array_of, on_chunks
-from .recording import arguments, step
+from .recording import arguments, kept, needs_grad, step
 from .reductions import Sum, tree
 from .tasks import ChunkCall, Place
 
@@ -67,16 +67,14 @@ def contracted(name: str, a: Any, b: Any, one: Index, two: Index, result: Index,
     else:
         found = parts
 
+    left_kept, right_kept = kept(a, arrays[0]), kept(b, arrays[1])
+
     def backward(grad: Any) -> tuple[Any, Any]:
-        left = _gradient(name, grad, b, result, two, one) if _wants(a) else None
-        right = _gradient(name, grad, a, result, one, two) if _wants(b) else None
+        left = _gradient(name, grad, right_kept, result, two, one) if needs_grad(left_kept) else None
+        right = _gradient(name, grad, left_kept, result, one, two) if needs_grad(right_kept) else None
         return left, right
 
     return step(f"{name.capitalize()}Backward0", chunked(found, sample), (a, b), backward)
-
-
-def _wants(tensor: Any) -> bool:
-    return bool(tensor._tl_tracked)
 
 
 def _gradient(name: str, grad: Any, other: Any, of_grad: Index, of_other: Index, wanted: Index) -> Any:
@@ -202,10 +200,15 @@ def _einsum(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     sizes: dict[int, int] = {}
     for index, operand in zip(indices, operands, strict=True):
         for number, size in zip(index, _shape(operand), strict=True):
-            if sizes.setdefault(number, size) != size:
+            if sizes.setdefault(number, size) != size and 1 not in (size, sizes[number]):
                 raise RuntimeError(
                     f"einsum(): the operands have the sizes {sizes[number]} and {size} for one letter of {equation!r}"
                 )
+            sizes[number] = size if sizes[number] == 1 else sizes[number]
+    operands = [
+        t if any(n != n for n in _shape(t)) else t.expand(tuple(sizes[n] for n in i))
+        for t, i in zip(operands, indices, strict=True)
+    ]
     tensor, index = operands[0], indices[0]
     for position in range(1, len(operands)):
         later = {*wanted, *(n for i in indices[position + 1 :] for n in i)}
@@ -245,6 +248,9 @@ def _tensordot(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         )
     two = list(range(m, m + n))
     for d, e in zip(firsts, seconds, strict=True):
+        one_size, two_size = a.shape[d], b.shape[e]
+        if 1 in (one_size, two_size) and one_size != two_size:
+            a, b = a.sum(d, keepdim=True), b.sum(e, keepdim=True)
         _check_inner("tensordot", a, b, d, e)
         two[e] = d
     one = tuple(range(m))

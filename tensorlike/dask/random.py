@@ -187,8 +187,8 @@ def _sampled(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 # --------------------------------------------------------------------------------------------------------------- dropout
 
 
-def _kept(tensor: Any, generator: Any, p: float, noise: tuple[int, ...] | None = None) -> Any:
-    return (tl.rand(tuple(tensor.shape), generator=generator, device=tensor.device) >= p).to(tensor.dtype)
+def _kept(tensor: Any, generator: Any, p: float) -> Any:
+    return tl.rand(tuple(tensor.shape), generator=generator, device=tensor.device) >= p
 
 
 @rule(dropout.dropout, toplevel_dropout.dropout)
@@ -203,8 +203,7 @@ def _dropout(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return tensor
     if p == 1:
         return tensor * 0
-    sample = tensor._tl_data.sample
-    mask = _drawn(form, _kept, (tensor.detach(),), {"p": p}, None, sample)
+    mask = _drawn(form, _kept, (tensor.detach(),), {"p": p}, None, tensor._tl_data.sample == 0)
     return tensor * mask / (1 - p)
 
 

@@ -15,15 +15,16 @@ from typing import Any
 
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.node import Node, edge_of, next_sequence_number
+from tensorlike.autograd.tensor_base import wrap_as
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.pytree import instances
 from tensorlike.tensor.declaration import Declaration
 from tensorlike.tensor.recording import DIFFERENTIABLE, save
 from tensorlike.tensor.tensor import Tensor
 
-from .chunked import rule
+from .chunked import ChunkedTensor, chunked, rule, sample_of
 
-__all__ = ["arguments", "computed", "record", "step"]
+__all__ = ["arguments", "computed", "kept", "needs_grad", "record", "step"]
 
 Given = dict[str, Any]
 
@@ -77,6 +78,25 @@ def computed(*functions: Any) -> Callable[[Callable[..., Any]], Any]:
         return compute
 
     return register
+
+
+def needs_grad(tensor: Any) -> bool:
+    """Return whether gradients flow to a tensor, without asking its type."""
+    return bool(tensor._tl_tracked) and edge_of(tensor) is not None
+
+
+def kept(tensor: Any, array: Any = None) -> Any:
+    """Return a tensor with the elements and the place in the graph that `tensor` has now, for a derivative to use.
+
+    The tensor may be written to later. Of an ordinary one `array` is the dask array of the copy that the tasks use.
+    """
+    if isinstance(tensor, ChunkedTensor):
+        result = wrap_as(ChunkedTensor, tensor._tl_data)
+    else:
+        result = chunked(array, sample_of(tensor))
+    if needs_grad(tensor):
+        result._tl_edge, result._tl_tracked = edge_of(tensor), True
+    return result
 
 
 def record(operation: Any, given: Given, result: Any) -> Any:

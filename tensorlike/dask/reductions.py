@@ -7,6 +7,7 @@ and has the reduced dimensions, of size 1.
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from dask.array.reductions import reduction
 from dask.core import flatten
 
 import tensorlike as tl
-from tensorlike.autograd.grad_mode import recording_block
+from tensorlike.autograd.grad_mode import grad_enabled, recording_block
 from tensorlike.dispatch.operation import Form
 from tensorlike.tensor.ops.linalg import diagonals
 from tensorlike.tensor.ops.linalg import norms as linalg_norms
@@ -217,10 +218,28 @@ def _sum(form: Form, given: dict[str, Any]) -> Any:
     )
 
 
-@computed(sums.prod)
-def _prod(form: Form, given: dict[str, Any]) -> Any:
-    _, dims, _, sample = reduced(form, given)
-    return by_parts(form, given, _Flat(tl.prod, dims, {"dtype": _wide(sample.dtype)}), _Call(tl.mul))
+@rule(sums.prod)
+def _prod(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
+    tensor, dims, keepdim, sample = reduced(form, given)
+    result = by_parts(form, given, _Flat(tl.prod, dims, {"dtype": _wide(sample.dtype)}), _Call(tl.mul))
+
+    def backward(grad: Any) -> Any:
+        if grad_enabled():
+            # Beside two zeros the first derivative is zero and the second is not.
+            raise refused(form, "its derivative has none of its own: leave create_graph out")
+        value = tensor.detach().to(sample.dtype)
+        zero = value == 0
+        others = value.masked_fill(zero, 1)
+        product, count = others, zero.to(tl.int64)
+        for d in dims:
+            product, count = product.prod(d, keepdim=True), count.sum(d, keepdim=True)
+        kept = grad if keepdim or not dims else grad.reshape(tuple(product.shape))
+        product = product.conj() if product.is_complex() else product
+        others = others.conj() if others.is_complex() else others
+        return kept * tl.where(zero, product * (count == 1), (product / others) * (count == 0))
+
+    return step("ProdBackward0", result, (tensor,), backward)
 
 
 @computed(sums.count_nonzero)
@@ -428,9 +447,12 @@ def _variance(form: Form, given: dict[str, Any]) -> Any:
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
     tensor = given["input"]
-    sample = called(operation.function, (tensor,), {
-        "dim": given["dim"], "keepdim": given.get("keepdim", False), "correction": correction,
-    })  # fmt: skip
+    with warnings.catch_warnings():
+        # A sample has too few elements for a variance.
+        warnings.simplefilter("ignore")
+        sample = called(operation.function, (tensor,), {
+            "dim": given["dim"], "keepdim": given.get("keepdim", False), "correction": correction,
+        })  # fmt: skip
     both = isinstance(sample, tuple)
     one = sample[0] if both else sample
     if tensor._tl_data.size == 0 or tensor._tl_data.ndim == 0:

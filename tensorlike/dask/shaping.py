@@ -74,7 +74,10 @@ def reshaped(tensor: Any, shape: tuple[int, ...]) -> Any:
         found = _one_block(call, whole, shape, tensor._tl_data.dtype)
         del numbers
     else:
-        found = array.reshape(shape)
+        try:
+            found = array.reshape(shape)
+        except NotImplementedError:  # dask merges dimensions, and splits them, one at a time.
+            found = array.reshape((-1,)).reshape(shape)
     return step("ReshapeAliasBackward0", like(tensor, found), (tensor,), lambda grad: reshaped(grad, before))
 
 
@@ -240,7 +243,7 @@ def expanded(tensor: Any, shape: tuple[int, ...], name: str = "expand") -> Any:
         return tensor
     array = tensor._tl_data.array
     kept = {d + lead: c for d, c in enumerate(array.chunks) if before[d] == sizes[d + lead]}
-    spec = [kept.get(d, "auto") for d in range(len(sizes))]
+    spec = [kept.get(d, (sizes[d],) if 0 in sizes else "auto") for d in range(len(sizes))]
     chunks = normalize_chunks(tuple(spec), sizes, dtype=array.dtype)
     call = ChunkCall(_Expanded(), ((Place(0), Place(1)), {}), name)
     found = _expanded_array(call, array, chunks, lead)
@@ -333,7 +336,7 @@ def _roll(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor, shifts, dims = given["input"], given["shifts"], given.get("dims", ())
     called(form.function, (tensor, shifts, dims), {})
     shifts = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
-    dims = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    dims = () if dims is None else tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     shape = tensor._tl_data.shape
     if not dims:
         return cat_rolled(cat, tensor.flatten(), shifts[0], 0).reshape(shape)

@@ -13,13 +13,15 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import Any
 
+import numpy as np
+
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch.pytree import map_leaves
 from tensorlike.tensor.backends import backend_of
 from tensorlike.tensor.from_data import tensor as tensor_of
 from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["ChunkCall", "ChunkError", "Place", "array_in", "chunk_from", "picked"]
+__all__ = ["ChunkCall", "ChunkError", "Place", "array_in", "chunk_from", "only", "picked"]
 
 
 class ChunkError(RuntimeError):
@@ -63,7 +65,7 @@ class ChunkCall:
         self.takes_index = takes_index
 
     def __call__(self, index: tuple[int, ...], *blocks: Any) -> Any:
-        args, kwargs = map_leaves(lambda v: blocks[v.number] if type(v) is Place else v, self.arguments)
+        args, kwargs = map_leaves(lambda v: only(blocks[v.number]) if type(v) is Place else v, self.arguments)
         if self.takes_index:
             args = (index, *args)
         return Context().run(self._called, index, args, kwargs)
@@ -88,6 +90,14 @@ class ChunkCall:
         named = getattr(function, "_form", None)
         known = named.full_name if named is not None and named.function is function else normalize_token(function)
         return ("ChunkCall", known, self.name, self.takes_index, normalize_token(self.arguments))
+
+
+def only(block: Any) -> Any:
+    """Return the one block in the nested lists that dask makes for dimensions that the result has not."""
+    while type(block) is list:
+        (block,) = block
+    # dask rechunks a tensor without elements by making arrays anew.
+    return wrap(block) if type(block) is np.ndarray and not block.size else block
 
 
 def _without_history(value: Any) -> Any:
