@@ -6,7 +6,7 @@ computed before `compute()` or `persist()`. It needs the extra `tensorlike[dask]
 
 from __future__ import annotations
 
-from . import along, conversion, elementwise, indexing, inplace, joining, metadata, nn, products, reductions, shaping
+from . import along, conversion, elementwise, indexing, inplace, joining, linalg, metadata, nn, products, reductions, shaping, statistics
 from .chunked import ChunkedTensor
 from .collection import compute, persist
 from .creation import arange, empty, eye, from_function, full, linspace, ones, zeros
@@ -18,6 +18,6 @@ from .tasks import ChunkError
 __all__ = [
     "ChunkError", "ChunkedTensor", "along", "arange", "compute", "conversion", "elementwise", "empty", "eye",
     "from_dask", "from_function", "from_parquet", "from_tensor", "from_zarr", "full", "indexing", "inplace", "joining",
-    "linspace", "map_chunks", "metadata", "nn", "normal", "ones", "persist", "products", "rand", "randint", "randn",
-    "reductions", "shaping", "to_dask", "zeros",
+    "linalg", "linspace", "map_chunks", "metadata", "nn", "normal", "ones", "persist", "products", "rand", "randint", "randn",
+    "reductions", "shaping", "statistics", "to_dask", "zeros",
 ]  # fmt: skip

@@ -250,7 +250,7 @@ def answer(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             from .elementwise import elementwise
 
             return elementwise(form, args, kwargs)
-        if operation.composite and not form.inplace:
+        if operation.composite:
             return follow(form, args, kwargs)
     except NoArray:
         raise refused(form) from None

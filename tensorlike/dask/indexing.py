@@ -18,11 +18,12 @@ from tensorlike.tensor.ops.shape import rearranging
 from tensorlike.tensor.tensor import Tensor
 
 from .chunked import Method, called, chunked, is_chunked, name_of, numpy_meta, refused, rule
-from .inplace import share
+from .inplace import check_writable, share, take_over
 from .mapping import array_of, mapped, on_chunks
-from .recording import arguments, record, step
+from .recording import arguments, kept, record, step
+from .reductions import Sum, tree
 from .shaping import like, reshaped
-from .tasks import ChunkCall, Place, array_in, chunk_from
+from .tasks import ChunkCall, Place
 
 __all__ = ["part", "picked_rows", "placed"]
 
@@ -103,13 +104,14 @@ class _Spread:
 @rule(Method.__getitem__)
 def _getitem(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor, index = args
-    if not is_chunked(tensor):
-        raise refused(form, "an ordinary tensor is indexed by ordinary tensors: compute() the index")
     items = list(index) if isinstance(index, tuple) else [index]
     if isinstance(index, list):
         items = [index]
     items = [_index_item(form, i) for i in items]
     taken = sum(_dims_of(i) for i in items)
+    if not is_chunked(tensor):
+        # The elements of an ordinary tensor at places in chunks.
+        tensor = kept(tensor, array_of(tensor))
     ndim = tensor._tl_data.ndim
     if taken > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
@@ -353,7 +355,84 @@ class _AddRows:
 
 
 def _picked_lazily(form: Form, tensor: Any, index: Any, dim: int) -> Any:
-    raise refused(form, "an index tensor in chunks picks from all chunks: compute() the index")
+    """Return elements by an index tensor in chunks: each of its chunks takes what each chunk of the tensor has of it,
+    and these are added up.
+    """
+    if index.dtype.numpy_dtype.kind not in "iu":
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    flat = index if index.dim() == 1 else index.reshape(-1)
+    size = tensor.shape[dim]
+    before = kept(tensor, array_of(tensor))
+    result = _looked_up(before, flat.detach(), dim, size)
+    found = step(
+        "IndexBackward0", result, (tensor,), lambda grad: _looked_up(grad, flat.detach(), dim, size, back=before)
+    )
+    shape = tuple(tensor.shape)
+    return found if index.dim() == 1 else reshaped(found, (*shape[:dim], *index.shape, *shape[dim + 1 :]))
+
+
+def _looked_up(tensor: Any, index: Any, dim: int, size: int, back: Any = None) -> Any:
+    """Return `tensor[..., index, ...]`, or with `back` the adding up of `tensor` at the places `index` in its shape."""
+    ndim = tensor._tl_data.ndim
+    source = tensor if back is None else back
+    starts = tuple(int(n) for n in np.cumsum([0, *source._tl_data.array.chunks[dim]]))
+    own, picked = tuple(range(ndim)), (*range(dim), ndim, *range(dim + 1, ndim))
+    call = ChunkCall(_Owned(dim, starts, size, back is not None), ((Place(0), Place(1), Place(2)), {}), "index", True)
+    # Which chunk of the source a task is of, its index says.
+    numbers = like(source, source._tl_data.array)
+    if back is None:
+        gone, kept_number, indices, result = dim, ndim, [own, (ndim,), own], (*picked, dim)
+    else:
+        gone, kept_number, indices, result = ndim, dim, [picked, (ndim,), own], (*own, ndim)
+    parts = on_chunks(
+        call, [tensor._tl_data.array, index._tl_data.array, numbers._tl_data.array], tensor._tl_data.dtype,
+        indices=indices, result=result, adjust={gone: 1},
+    )  # fmt: skip
+    del kept_number
+    inner = chunked(parts, tensor._tl_data.sample.unsqueeze(-1))
+    sample = tensor._tl_data.sample
+    total = tree("index", inner, (ndim,), False, Sum(None, sample.dtype), _either, Sum(None, sample.dtype), sample._tl_data.dtype)
+    return chunked(total, sample)
+
+
+def _either(one: Any, other: Any) -> Any:
+    return one | other if one.dtype == _bool() else one + other
+
+
+def _bool() -> Any:
+    import tensorlike as tl
+
+    return tl.bool
+
+
+class _Owned:
+    """Takes the elements that one chunk of the source has, zeros for the others, or adds elements up into zeros."""
+
+    def __init__(self, dim: int, starts: tuple[int, ...], size: int, back: bool) -> None:
+        self.dim, self.starts, self.size, self.back = dim, starts, size, back
+
+    def __call__(self, place: tuple[int, ...], tensor: Any, index: Any, source: Any) -> Any:
+        import tensorlike as tl
+
+        if index.numel() and bool(((index < -self.size) | (index >= self.size)).any()):
+            raise IndexError(f"index is out of bounds for dimension {self.dim} with size {self.size}")
+        block = place[self.dim] if self.back else place[-1]
+        first, last = self.starts[block], self.starts[block + 1]
+        wanted = tl.where(index < 0, index + self.size, index)
+        inside = (wanted >= first) & (wanted < last)
+        local = (wanted - first)[inside]
+        if self.back:
+            found = source.new_zeros(tuple(source.shape), dtype=tensor.dtype)
+            rows = inside.nonzero().flatten()
+            return found.index_add(self.dim, local, tensor.index_select(self.dim, rows)).unsqueeze(-1)
+        shape = list(tensor.shape)
+        shape[self.dim] = index.shape[0]
+        found = tensor.new_zeros(tuple(shape))
+        rows = inside.nonzero().flatten()
+        return found.index_copy(self.dim, rows, tensor.index_select(self.dim, local)).unsqueeze(-1)
+
+    def __dask_tokenize__(self) -> Any:
+        return ("Owned", self.dim, self.starts, self.size, self.back)
 
 
 def _by_several(form: Form, tensor: Any, tensors: list[tuple[int, Any]]) -> Any:
@@ -481,7 +560,7 @@ def _index_select(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     given = arguments(form, args, kwargs)
     tensor, index = given["input"], given["index"]
     if not is_chunked(tensor):
-        raise refused(form, "an index in chunks picks from an ordinary tensor: compute() the index")
+        tensor = kept(tensor, array_of(tensor))
     ndim = tensor._tl_data.ndim
     where = one_dim(given["dim"], ndim)
     if index.dim() > 1:
@@ -502,7 +581,7 @@ def _take(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given = arguments(form, args, kwargs)
     tensor, index = given["input"], given["index"]
     if not is_chunked(tensor):
-        raise refused(form, "an index in chunks picks from an ordinary tensor: compute() the index")
+        tensor = kept(tensor, array_of(tensor))
     return picked_rows(form, tensor.reshape(-1), index, 0)
 
 
@@ -529,15 +608,60 @@ def _diagonal(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return square.where(mask, zero).sum(-1).to(tensor.dtype)
 
 
-def as_arrays(array: Any) -> Any:
-    """Return the dask array of arrays of one of tensors."""
-    return array.map_blocks(array_in, dtype=array.dtype, meta=numpy_meta(array.ndim, array.dtype))
+# ---------------------------------------------------------------------------------------------------------- assignment
 
 
-def as_tensors(array: Any, sample: Any) -> Any:
-    """Return the chunked tensor of a dask array of arrays."""
-    found = array.map_blocks(chunk_from, dtype=array.dtype, meta=numpy_meta(array.ndim, array.dtype))
-    return chunked(found, sample)
+@rule(Method.__setitem__)
+def _setitem(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Bind the tensor to its elements with others at an index of slices and numbers, or where a mask is true."""
+    import tensorlike as tl
+
+    target, index, value = args
+    if not is_chunked(target):
+        raise refused(form, "an ordinary tensor cannot hold what is not computed yet")
+    check_writable(form, target)
+    before = kept(target)
+    if isinstance(index, Tensor) and index.dtype == tl.bool and index.dim() == before.dim():
+        if isinstance(value, Tensor) and value.dim():
+            raise refused(form, "where a mask chooses the places, the value is one number")
+        mask = index
+        filled: Any = value
+    else:
+        items = index if isinstance(index, tuple) else (index,)
+        if any(isinstance(i, (Tensor, list, np.ndarray)) for i in items):
+            raise refused(form, "the index has slices and numbers alone, or is one mask")
+        shape = before._tl_data.shape
+        with recording_block(False):
+            cuts = _region(before, index)
+            region = before[cuts]
+            mask = placed(tl.ones_like(region, dtype=tl.bool), shape, cuts)
+        part_shape = tuple(before[index].shape)
+        filled = value if isinstance(value, Tensor) else tl.tensor(value)
+        if filled.dim():
+            if not is_chunked(filled):
+                filled = kept(filled, array_of(filled))
+            while filled.dim() > len(part_shape) and filled.shape[0] == 1:
+                filled = filled[0]
+            filled = reshaped(filled.to(before.dtype).expand(part_shape), tuple(region.shape))
+            filled = placed(filled, shape, cuts)
+    filled = filled.to(before.dtype) if isinstance(filled, Tensor) else tl.tensor(filled).to(before.dtype)
+    take_over(form, target, tl.where(mask, filled, before))
 
 
-__all__ += ["array_of", "as_arrays", "as_tensors"]
+def _region(tensor: Any, index: Any) -> tuple[slice, ...]:
+    """Return an index of slices and numbers as slices, one for each dimension."""
+    items = [i for i in (index if isinstance(index, tuple) else (index,)) if i is not None]
+    if not any(i is Ellipsis for i in items):
+        items.append(Ellipsis)
+    where = next(k for k, i in enumerate(items) if i is Ellipsis)
+    items[where : where + 1] = [slice(None)] * (tensor.dim() - len(items) + 1)
+    found = []
+    for item, size in zip(items, tensor.shape, strict=True):
+        if isinstance(item, slice):
+            found.append(_checked_slice(item, size, ()))
+        else:
+            number = operator.index(item)
+            if not -size <= number < size:
+                raise IndexError(f"index {number} is out of bounds for dimension {len(found)} with size {size}")
+            found.append(slice(number % size, number % size + 1))
+    return tuple(found)

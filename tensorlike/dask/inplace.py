@@ -106,7 +106,7 @@ def _copy(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     source = source if isinstance(source, Tensor) else target.new_full((), source)
     # A tensor in chunks to be repeated where the source is an ordinary one.
     result = (source if is_chunked(source) else source + target.new_zeros(())).to(target.dtype)
-    return take_over(form, target, result.expand(tuple(target.shape)))
+    return take_over(form, target, _in_place_of(target, result.expand(tuple(target.shape))))
 
 
 @rule(inplace.zero_, inplace.fill_)
@@ -122,9 +122,16 @@ def _filled(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         filled = target._tl_zeros(target._tl_data.shape, target._tl_data.dtype) if value == 0 else target.new_full(
             tuple(target.shape), value
         )  # fmt: skip
-    if target._tl_edge is not None and grad_enabled():
-        filled = filled + target * 0
-    return take_over(form, target, filled)
+    return take_over(form, target, _in_place_of(target, filled))
+
+
+def _in_place_of(target: Any, result: Any) -> Any:
+    """Return `result` recorded as what replaces the elements of `target`, which get no gradient."""
+    from .recording import kept, step
+
+    fresh = kept(result)
+    fresh._tl_edge, fresh._tl_tracked = None, False
+    return step("CopyBackwards", fresh, (kept(target), result), lambda grad: (None, grad))
 
 
 @rule(Method.resize, Method.resize_as)

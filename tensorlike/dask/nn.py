@@ -20,7 +20,6 @@ from tensorlike.tensor.ops.nn import (
     normalization,
     padding,
     pooling,
-    rectifier,
     resampling,
     toplevel,
     toplevel_normalization,
@@ -223,7 +222,32 @@ _OF_IMAGES = {
 }  # fmt: skip
 for _rank, _functions in _OF_IMAGES.items():
     rule(*_functions)(_by_rank(_rank))
-rule(resampling.interpolate, embedding.embedding)(_by_rank(None))
+rule(F.max_pool1d_with_indices)(_by_rank(3))
+rule(
+    F.max_pool2d_with_indices, F.pixel_shuffle, F.pixel_unshuffle, tl.pixel_shuffle, tl.pixel_unshuffle, F.group_norm,
+)(_by_rank(4))  # fmt: skip
+rule(F.max_pool3d_with_indices)(_by_rank(5))
+rule(resampling.interpolate)(_by_rank(None))
+
+
+@rule(embedding.embedding)
+def _embedding(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
+    numbers, weight = given["input"], given["weight"]
+    if given.get("max_norm") is not None or given.get("sparse") or given.get("scale_grad_by_freq"):
+        raise refused(form, "max_norm, sparse and scale_grad_by_freq have no rule")
+    if not is_chunked(numbers) or is_chunked(weight) or weight.dim() != 2:
+        raise refused(form, "the numbers are in chunks, and the weight is an ordinary matrix")
+    called(form.function, (numbers * 0, weight), {})
+    rank = numbers.dim()
+    rest = {k: given[k] for k in ("padding_idx",) if given.get(k) is not None}
+    own = tuple(range(rank))
+    with recording_block(False):
+        sample = form.function(numbers._tl_data.sample * 0, weight.detach())
+    return differentiated(
+        "embedding", form.function, (numbers, weight), rest, sample, [own, (rank, rank + 1)], (*own, rank + 2),
+        new={rank + 2: weight.shape[1]},
+    )  # fmt: skip
 
 
 @rule(normalization.layer_norm, toplevel_normalization.layer_norm)
@@ -296,5 +320,3 @@ def _pad(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _refuse_pad(form: Form) -> Any:
     raise refused(form, "only constant borders have a rule where the first dimension is padded")
 
-
-del rectifier

@@ -190,8 +190,12 @@ def _einsum(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")
-    if "." in text or any(len(set(t)) < len(t) for t in terms):
-        raise refused(form, "an ellipsis or a repeated letter has no rule: spell the dimensions out, take diagonal()")
+    if "..." in text:
+        text = _without_ellipsis(text, terms, operands)
+        left, arrow, right = text.partition("->")
+        terms = left.split(",")
+    if any(len(set(t)) < len(t) for t in terms):
+        raise refused(form, "a letter twice in one operand has no rule: take diagonal() of it")
     if not arrow:
         right = "".join(sorted(c for c in set("".join(terms)) if "".join(terms).count(c) == 1))
     numbers = {c: k for k, c in enumerate(dict.fromkeys("".join(terms)))}
@@ -224,6 +228,23 @@ def _einsum(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         index = kept
     tensor, index = _summed_alone(tensor, index, set(wanted))
     return tensor if index == wanted else tensor.permute([index.index(n) for n in wanted])
+
+
+def _without_ellipsis(text: str, terms: Sequence[str], operands: Sequence[Any]) -> str:
+    """Return an equation with letters for the dimensions that an ellipsis stands for."""
+    free = [c for c in string.ascii_letters if c not in text]
+    counts = [len(_shape(t)) - len(term.replace("...", "")) for term, t in zip(terms, operands, strict=True)]
+    most = max(count for count, term in zip(counts, terms, strict=True) if "..." in term)
+    letters = "".join(free[:most])
+    spelled = [
+        term.replace("...", letters[most - count :]) if "..." in term else term
+        for term, count in zip(terms, counts, strict=True)
+    ]
+    _, arrow, right = text.partition("->")
+    if not arrow:
+        joined = "".join(terms).replace(".", "")
+        right = "..." + "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
+    return f"{','.join(spelled)}->{right.replace('...', letters)}"
 
 
 def _summed_alone(tensor: Any, index: Index, needed: set[int]) -> tuple[Any, Index]:

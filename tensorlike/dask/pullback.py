@@ -19,6 +19,7 @@ from tensorlike.tensor.tensor import Tensor
 
 from .chunked import chunked
 from .mapping import on_chunks, templated
+from .shaping import rechunked
 from .recording import kept, needs_grad, step
 from .tasks import ChunkCall, Place
 
@@ -85,6 +86,9 @@ def differentiated(
     spread = chunked(found, sample)
 
     def backward(grad: Any) -> tuple[Any, ...]:
+        if grad._tl_data.array.chunks != found.chunks:
+            # It comes from code that cut it otherwise.
+            grad = rechunked(grad, found.chunks)
         return tuple(
             _pulled(name, function, template, grad, tensors, indices, result, which, number)
             if needs_grad(t) else None

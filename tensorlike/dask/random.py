@@ -21,7 +21,7 @@ from tensorlike.tensor.dims import size_argument
 from tensorlike.tensor.generator import Generator, default_generator
 from tensorlike.tensor.ops.nn import dropout, toplevel_dropout
 
-from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, rule
+from .chunked import Method, called, chunked, is_chunked, name_of, numpy_meta, refused, rule
 from .creation import chunks_for
 from .mapping import on_chunks, templated
 from .recording import arguments
@@ -182,6 +182,34 @@ def _sampled(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     sample = called(form.operation.function, (tensor,), {**rest, "generator": Generator()})
     result = _drawn(form, form.operation.function, (tensor,), rest, generator, sample)
     return result if not tensor.requires_grad else result + tensor * 0
+
+
+class _Written:
+    """Draws into a copy of a chunk by a method that writes."""
+
+    def __init__(self, method: Any) -> None:
+        self.method = method
+        self.__name__ = method.__name__
+
+    def __call__(self, tensor: Any, *args: Any, **options: Any) -> Any:
+        return self.method(tensor.clone(), *args, **options)
+
+
+@rule(
+    Method.uniform_, Method.normal_, Method.random_, Method.exponential_, Method.geometric_, Method.cauchy_,
+    Method.log_normal_,
+)  # fmt: skip
+def _drawn_into(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    from .inplace import check_writable, take_over
+
+    target, *rest = args
+    if not is_chunked(target):
+        raise refused(form, "an ordinary tensor cannot hold what is not computed yet")
+    check_writable(form, target)
+    options = {k: v for k, v in kwargs.items() if k != "generator"}
+    function = _Written(form.function)
+    sample = called(function, (target, *rest), {**options, "generator": Generator()})
+    return take_over(form, target, _drawn(form, function, (target.detach(), *rest), options, kwargs.get("generator"), sample))
 
 
 # --------------------------------------------------------------------------------------------------------------- dropout

@@ -395,9 +395,10 @@ class _Moments:
         count = 1
         for d in self.dims:
             count *= tensor.shape[d]
-        if not count:
-            return None
         tensor = tensor.to(self.dtype)
+        if not count:
+            nothing = tensor.sum(self.dims, True)
+            return Partials(0, nothing, nothing.real if nothing.is_complex() else nothing)
         mean = tensor.mean(self.dims, True)
         away = tensor - mean
         squares = (away * away.conj()).real if away.is_complex() else away * away
@@ -407,11 +408,11 @@ class _Moments:
         return ("Moments", self.dims, str(self.dtype))
 
 
-def _merged(one: Partials | None, other: Partials | None) -> Partials | None:
+def _merged(one: Partials, other: Partials) -> Partials:
     """Combine the moments of two parts without losing digits to a large mean."""
-    if one is None or other is None:
-        return other if one is None else one
     (n, mean, squares), (m, mean2, squares2) = one.values, other.values
+    if not n or not m:
+        return one if n else other
     away = mean2 - mean
     total = n + m
     square = (away * away.conj()).real if away.is_complex() else away * away
@@ -455,8 +456,8 @@ def _variance(form: Form, given: dict[str, Any]) -> Any:
         })  # fmt: skip
     both = isinstance(sample, tuple)
     one = sample[0] if both else sample
-    if tensor._tl_data.size == 0 or tensor._tl_data.ndim == 0:
-        raise refused(form, "it has no elements to compare")
+    if tensor._tl_data.ndim == 0:
+        raise refused(form, "one number has no variance")
     _, dims, keepdim, _ = reduced_dims(form, given)
     root = operation in (statistics.std.operation, statistics.std_mean.operation)
     dtype = sample[1].dtype if both else tensor.dtype
@@ -661,8 +662,6 @@ def _vector_norm(form: Form, given: dict[str, Any], sample: Any) -> Any:
         rest = {k: v for k, v in given.items() if k != "input"}
         call = ChunkCall(norms.vector_norm, ((Place(0),), rest), name_of(form))
         return chunked(on_chunks(call, [tensor._tl_data.array], sample._tl_data.dtype), sample)
-    if 0 in tensor._tl_data.array.shape:
-        raise refused(form, "it has no elements")
     finish = _Root(float(order), sample.dtype)
     first = _Powers(float(order), dims, given.get("dtype") or tensor.dtype)
     combine = _Call(tl.maximum if order == float("inf") else tl.minimum if order == float("-inf") else tl.add)

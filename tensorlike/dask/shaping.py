@@ -8,6 +8,7 @@ from typing import Any
 import dask.array as da
 from dask.array.core import normalize_chunks
 
+import tensorlike as tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form
 from tensorlike.tensor.dims import dim_tuple, inferred, one_dim, size_argument
@@ -359,6 +360,43 @@ def _itself(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return args[0] if args else next(iter(kwargs.values()))
 
 
+@rule(tl.fliplr, tl.flipud)
+def _flip_one(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tensor = args[0] if args else kwargs["input"]
+    called(form.function, (tensor,), {})
+    return tensor.flip(1 if form.operation is tl.fliplr.operation else 0)
+
+
+@rule(tl.rot90)
+def _rot90(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
+    tensor, k, dims = given["input"], given.get("k", 1) % 4, given.get("dims", (0, 1))
+    called(form.function, (tensor, k, dims), {})
+    one, two = dims
+    if k == 2:
+        return tensor.flip((one, two))
+    turned = tensor if k == 0 else tensor.transpose(one, two)
+    return tensor.clone() if k == 0 else turned.flip(one if k == 1 else two)
+
+
+@rule(tl.meshgrid)
+def _meshgrid(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tensors = list(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else list(args)
+    called(form.function, tuple(tensors), kwargs)
+    flat = [t.reshape(-1) for t in tensors]
+    swap = kwargs.get("indexing") == "xy" and len(flat) > 1
+    order = [1, 0, *range(2, len(flat))] if swap else list(range(len(flat)))
+    shape = [0] * len(flat)
+    for position, t in zip(order, flat, strict=True):
+        shape[position] = t.shape[0]
+    found = []
+    for position, t in zip(order, flat, strict=True):
+        line = [1] * len(flat)
+        line[position] = t.shape[0]
+        found.append(t.reshape(tuple(line)).expand(tuple(shape)))
+    return tuple(found)
+
+
 @rule(diagonals.tril, diagonals.triu)
 def _triangle(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Keep a triangle: the elements of a mask that depends on the places of the chunk."""
@@ -382,8 +420,6 @@ class _Triangle:
         self.lower, self.offset = lower, offset
 
     def __call__(self, slices: tuple[slice, ...]) -> Any:
-        import tensorlike as tl
-
         rows, columns = (tl.arange(s.start, s.stop) for s in slices)
         places = columns - rows.unsqueeze(1)
         return places <= self.offset if self.lower else places >= self.offset
