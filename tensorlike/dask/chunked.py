@@ -24,7 +24,7 @@ from tensorlike.autograd.backward_and_grad import computed_grad
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.autograd.tensor_base import STAND_INS, wrap_as
-from tensorlike.dispatch.operation import Form, form_of, operation_of
+from tensorlike.dispatch.operation import INPLACE_VIEW, Form, form_of, operation_of
 from tensorlike.dispatch.pytree import map_leaves
 from tensorlike.tensor.backends import device_of
 from tensorlike.tensor.tensor import Tensor
@@ -242,6 +242,10 @@ def answer(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             from .inplace import rebound
 
             return rebound(form, function, args, kwargs)
+        if operation.variant is not None and operation.variant.kind == INPLACE_VIEW and operation.chunking is None:
+            from .inplace import turned_into
+
+            return turned_into(form, operation.variant.of.function, args, kwargs)
         if operation.chunking is not None:
             found = operation.chunking(form, args, kwargs)
             if found is not NotImplemented:

@@ -82,7 +82,9 @@ def _half(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not tensor.is_complex():
         return tensor
     result = mapped(name_of(form), complexes.real if real else complexes.imag, (tensor.detach(),), {})
-    return share(record((complexes._real if real else complexes._imag).operation, {"input": tensor}, result), tensor)
+    wide = tensor.dtype
+    name = "RealBackward0" if real else "ImagBackward0"
+    return share(step(name, result, (tensor,), lambda grad: (grad if real else grad * 1j).to(wide)), tensor)
 
 
 @rule(complexes.view_as_real, complexes.view_as_complex)

@@ -52,6 +52,17 @@ def rebound(form: Form, function: Callable[..., Any], args: tuple[Any, ...], kwa
     return take_over(form, target, function(before, *rest, **named))
 
 
+def turned_into(form: Form, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Bind the first operand of an in-place view, such as `t_`, to what the other function returns of it."""
+    target = args[0] if args else kwargs[form.parameters[0].name]
+    check_writable(form, target)
+    from .recording import kept
+
+    before = kept(target)
+    result = function(before, *args[1:], **{k: v for k, v in kwargs.items() if v is not target})
+    return bound(target, result)
+
+
 def check_writable(form: Form, target: Any) -> None:
     """Raise for a tensor that an in-place function may not write to."""
     name = form.name.rpartition(".")[2]
@@ -78,6 +89,11 @@ def take_over(form: Form, target: Any, result: Any) -> Any:
     if result._tl_data.dtype != dtype:
         _check_cast(form, result._tl_data.dtype, dtype)
         result = result._tl_cast(dtype)
+    return bound(target, result)
+
+
+def bound(target: Any, result: Any) -> Any:
+    """Bind a chunked tensor to the elements and the history of another one, and return it."""
     target._tl_data = result._tl_data
     version_counter(target)[0] += 1
     if grad_enabled():

@@ -130,14 +130,14 @@ def _broadcast(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     return tuple(t.expand(shape) for t in tensors)
 
 
-@rule(Method.repeat, expanding.tile)
+@rule(Method.repeat, expanding.tile, Method.tile)
 def _repeat(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given = arguments(form, args, kwargs)
     values = list(given.values())
     tensor, counts = values[0], values[1]
     counts = tuple(counts) if isinstance(counts, (tuple, list)) else (counts,)
     called(form.function, (tensor, counts), {})
-    if form.operation is expanding.tile.operation:
+    if form.operation is not Method.repeat._form.operation:
         counts = (1,) * (tensor._tl_data.ndim - len(counts)) + counts
     result = tensor.reshape((1,) * (len(counts) - tensor._tl_data.ndim) + tuple(tensor.shape))
     for dim, count in enumerate(counts):

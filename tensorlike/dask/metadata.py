@@ -10,6 +10,7 @@ from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.ops.memory import placement
 from tensorlike.tensor.ops.shape import resizing
 from tensorlike.tensor.tensor import Tensor
+from tensorlike.transforms.description import NoArray
 
 from .chunked import ChunkedTensor, Method, called, chunked, is_chunked, number_needed, refused, rule, sample_of
 
@@ -137,7 +138,12 @@ def _backward(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         rest[0] = like_output(rest[0], tensor)
     if kwargs.get("gradient") is not None:
         kwargs = {**kwargs, "gradient": like_output(kwargs["gradient"], tensor)}
-    return form.implementation(tensor, *rest, **kwargs)
+    try:
+        return form.implementation(tensor, *rest, **kwargs)
+    except NoArray:
+        from .gradients import no_formula
+
+        raise no_formula() from None
 
 
 def like_output(gradient: Any, output: Any) -> Any:

@@ -38,11 +38,11 @@ F: Any = tl.nn.functional
 @rule(
     activation.gelu, activation.elu, activation.celu, activation.selu, activation.silu, activation.logsigmoid,
     activation.softplus, activation.mish, F.relu, F.relu6, F.hardswish, F.hardsigmoid, F.threshold, F.hardtanh,
-    F.leaky_relu, F.hardshrink, F.softshrink, tl.selu, tl.celu, tl.threshold, tl.hardshrink,
+    F.leaky_relu, F.hardshrink, F.softshrink, tl.selu, tl.celu, tl.threshold, tl.hardshrink, Tensor.hardshrink,
 )  # fmt: skip
 def _activation(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given = arguments(form, args, kwargs)
-    tensor = given.pop("input")
+    tensor = given.pop(next(iter(given)))
     if given.get("inplace"):
         from .inplace import check_writable, take_over
 

@@ -702,6 +702,13 @@ class _Root:
         return ("Root", self.order, str(self.dtype))
 
 
+@rule(minmax.ties)
+def _ties(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    one, other = (*args, *kwargs.values())
+    same = one == other
+    return same | ((one != one) & (other != other)) if other.is_floating_point() or other.is_complex() else same
+
+
 @rule(diagonals.trace)
 def _trace(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor = args[0] if args else kwargs["input"]
