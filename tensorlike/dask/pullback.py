@@ -21,7 +21,7 @@ from .chunked import chunked
 from .mapping import on_chunks, templated
 from .shaping import rechunked
 from .recording import kept, needs_grad, step
-from .tasks import ChunkCall, Place
+from .tasks import ChunkCall, Place, portable
 
 __all__ = ["differentiated"]
 
@@ -32,7 +32,8 @@ class _Pullback:
     """Returns the gradient of one operand of a function: `call(grad, *tensors)`."""
 
     def __init__(self, function: Callable[..., Any], arguments: Any, wanted: int, number: int | None, sums: bool) -> None:
-        self.function, self.arguments, self.wanted, self.number, self.sums = function, arguments, wanted, number, sums
+        self.function, self.arguments = portable(function), arguments
+        self.wanted, self.number, self.sums = wanted, number, sums
 
     def __call__(self, grad: Any, *tensors: Any) -> Any:
         recorded = any(needs_grad(t) for t in (grad, *tensors))
@@ -103,7 +104,7 @@ class _Numbered:
     """Calls a function of several results for one of them."""
 
     def __init__(self, function: Callable[..., Any], number: int) -> None:
-        self.function, self.number = function, number
+        self.function, self.number = portable(function), number
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)[self.number]

@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.tensor_base import wrap
+from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.pytree import map_leaves
 from tensorlike.tensor.backends import backend_of
+from tensorlike.tensor.declaration import DECLARATIONS
 from tensorlike.tensor.from_data import tensor as tensor_of
 from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["ChunkCall", "ChunkError", "Place", "array_in", "chunk_from", "only", "picked"]
+__all__ = ["ChunkCall", "ChunkError", "Place", "array_in", "chunk_from", "only", "picked", "portable"]
 
 
 class ChunkError(RuntimeError):
@@ -59,7 +61,7 @@ class ChunkCall:
         name: str,
         takes_index: bool = False,
     ) -> None:
-        self.function = function
+        self.function = portable(function)
         self.arguments = arguments
         self.name = name
         self.takes_index = takes_index
@@ -90,6 +92,33 @@ class ChunkCall:
         named = getattr(function, "_form", None)
         known = named.full_name if named is not None and named.function is function else normalize_token(function)
         return ("ChunkCall", known, self.name, self.takes_index, normalize_token(self.arguments))
+
+
+class _Internal:
+    """An internal operation, which no module has under a name that pickle finds; a process looks its own up."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._function = DECLARATIONS[name].function
+        self._form: Any = form_of(self._function)
+        self.__name__ = self._function.__name__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_Internal, (self.name,))
+
+    def __dask_tokenize__(self) -> tuple[str, str]:
+        return ("internal", self.name)
+
+
+def portable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that can be sent to another process: a public one as it is."""
+    form = form_of(function)
+    if form is None or form.namespace != "tensorlike._internal":
+        return function
+    return _Internal(form.operation.full_name)
 
 
 def only(block: Any) -> Any:
