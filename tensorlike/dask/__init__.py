@@ -1,12 +1,26 @@
 """Tensors in chunks, computed by Dask: data larger than memory, with code written for tensors.
 
-A `ChunkedTensor` holds a dask array of tensors. Functions of tensors, and `backward`, add tasks to its graph; nothing is
-computed before `compute()` or `persist()`. It needs the extra `tensorlike[dask]`.
+A `ChunkedTensor` holds a dask array of tensors. Functions of tensors, and `backward`, add tasks to its graph; nothing
+is computed before `compute()` or `persist()`. It needs the extra `tensorlike[dask]`.
 """
 
 from __future__ import annotations
 
-from . import along, conversion, elementwise, indexing, inplace, joining, linalg, metadata, nn, products, reductions, shaping, statistics
+from . import (
+    along,
+    conversion,
+    elementwise,
+    indexing,
+    inplace,
+    joining,
+    linalg,
+    metadata,
+    nn,
+    products,
+    reductions,
+    shaping,
+    statistics,
+)
 from .chunked import ChunkedTensor
 from .collection import compute, persist
 from .creation import arange, empty, eye, from_function, full, linspace, ones, zeros
@@ -16,8 +30,39 @@ from .reading import from_dask, from_parquet, from_tensor, from_zarr, to_dask
 from .tasks import ChunkError
 
 __all__ = [
-    "ChunkError", "ChunkedTensor", "along", "arange", "compute", "conversion", "elementwise", "empty", "eye",
-    "from_dask", "from_function", "from_parquet", "from_tensor", "from_zarr", "full", "indexing", "inplace", "joining",
-    "linalg", "linspace", "map_chunks", "metadata", "nn", "normal", "ones", "persist", "products", "rand", "randint", "randn",
-    "reductions", "shaping", "statistics", "to_dask", "zeros",
-]  # fmt: skip
+    "ChunkError",
+    "ChunkedTensor",
+    "along",
+    "arange",
+    "compute",
+    "conversion",
+    "elementwise",
+    "empty",
+    "eye",
+    "from_dask",
+    "from_function",
+    "from_parquet",
+    "from_tensor",
+    "from_zarr",
+    "full",
+    "indexing",
+    "inplace",
+    "joining",
+    "linalg",
+    "linspace",
+    "map_chunks",
+    "metadata",
+    "nn",
+    "normal",
+    "ones",
+    "persist",
+    "products",
+    "rand",
+    "randint",
+    "randn",
+    "reductions",
+    "shaping",
+    "statistics",
+    "to_dask",
+    "zeros",
+]

@@ -11,7 +11,7 @@ from dask.highlevelgraph import HighLevelGraph
 from dask.tokenize import tokenize
 
 import tensorlike as tl
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.ops.indexing import sorting
 from tensorlike.tensor.ops.reductions import scans, softmax, statistics
 
@@ -19,7 +19,7 @@ from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, 
 from .mapping import on_chunks
 from .pullback import differentiated
 from .recording import arguments, computed
-from .tasks import ChunkCall, Place
+from .tasks import ChunkCall, ChunkFunction, Place
 
 __all__ = ["check_whole", "whole_dims"]
 
@@ -67,7 +67,7 @@ def _one_dim(form: Form, given: dict[str, Any], tensor: Any, default: Any = None
 # --------------------------------------------------------------------------------------------------------------- scans
 
 
-class _Last:
+class _Last(ChunkFunction):
     """Takes the last slice of a chunk along a dimension; None of an empty one."""
 
     def __init__(self, dim: int) -> None:
@@ -76,11 +76,8 @@ class _Last:
     def __call__(self, tensor: Any) -> Any:
         return tensor.narrow(self.dim, tensor.shape[self.dim] - 1, 1) if tensor.shape[self.dim] else None
 
-    def __dask_tokenize__(self) -> Any:
-        return ("Last", self.dim)
 
-
-class _Carried:
+class _Carried(ChunkFunction):
     """Combines what the chunks before leave with a chunk, or with its last slice."""
 
     def __init__(self, combine: Callable[..., Any]) -> None:
@@ -91,13 +88,12 @@ class _Carried:
             return tensor if before is None else before
         return self.combine(before, tensor)
 
-    def __dask_tokenize__(self) -> Any:
-        return ("Carried", self.combine._form.full_name)  # type: ignore[attr-defined]
 
-
-_COMBINED = {
-    scans.cumsum.operation: tl.add, scans.cumprod.operation: tl.mul, scans.logcumsumexp.operation: tl.logaddexp,
-}  # fmt: skip
+_COMBINED: dict[Any, Any] = {
+    operation_of(scans.cumsum): tl.add,
+    operation_of(scans.cumprod): tl.mul,
+    operation_of(scans.logcumsumexp): tl.logaddexp,
+}
 
 
 @computed(scans.cumsum, scans.cumprod, scans.logcumsumexp)
@@ -150,7 +146,7 @@ def _needs_whole(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     tensor = given["input"]
     if not is_chunked(tensor) or any(is_chunked(v) for k, v in given.items() if k != "input"):
         return NotImplemented
-    dim = _one_dim(form, given, tensor, 0 if form.operation is sorting.msort.operation else -1)
+    dim = _one_dim(form, given, tensor, 0 if form.operation is operation_of(sorting.msort) else -1)
     return whole_dims(form, given, (dim,) if tensor._tl_data.ndim and dim is not None else ())
 
 
@@ -159,7 +155,7 @@ def _selected(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Choose elements along one dimension."""
     given = arguments(form, args, kwargs)
     tensor = given["input"]
-    topk = form.operation is sorting.topk.operation
+    topk = form.operation is operation_of(sorting.topk)
     ndim = tensor._tl_data.ndim
     dim = _one_dim(form, given, tensor, None if form.operation in _OVER_ALL else -1)
     if dim is None:
@@ -176,7 +172,7 @@ def _selected(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return whole_dims(form, given, (dim,), {dim: size}, sample)
 
 
-_OVER_ALL = (statistics.median.operation, statistics.nanmedian.operation)
+_OVER_ALL = (operation_of(statistics.median), operation_of(statistics.nanmedian))
 
 
 # ------------------------------------------------------------------------------------------------------------- softmax
@@ -197,7 +193,7 @@ def _softmax(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         value = value.to(given["dtype"])
     shift = value.logsumexp(dim, True)
     result = value - shift
-    result = result if form.operation is softmax.log_softmax.operation else result.exp()
+    result = result if form.operation is operation_of(softmax.log_softmax) else result.exp()
     return result.to(sample.dtype)
 
 

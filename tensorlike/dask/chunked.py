@@ -4,10 +4,10 @@
 A chunked tensor is an instance of a subclass of Tensor with a place in the graph, hooks and a gradient like any other,
 and no array: `_tl_data` is a `Chunks`, which knows the shape, dtype and device, holds a dask array whose blocks are
 tensors, and refuses everything else. Functions reach the type by `__torch_function__`. A function with a rule
-(`Operation.chunking`) is answered by it; an elementwise one by a task for each chunk, which calls the public function on
-the tensors of the chunk; one that is written with other public functions runs, and these are asked in turn. The rest is
-refused: nothing is ever computed before `compute()`. What a result looks like (its dtype, the type of its chunks, the
-errors of wrong arguments) is found by calling the public function on a sample of one element for each operand.
+(`Operation.chunking`) is answered by it; an elementwise one by a task for each chunk, which calls the public function
+on the tensors of the chunk; one that is written with other public functions runs, and these are asked in turn. The rest
+is refused: nothing is ever computed before `compute()`. What a result looks like (its dtype, the type of its chunks,
+the errors of wrong arguments) is found by calling the public function on a sample of one element for each operand.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from weakref import WeakSet
 import numpy as np
 
 from tensorlike._library_name import LIBRARY
-from tensorlike.autograd.backward_and_grad import computed_grad
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.autograd.tensor_base import STAND_INS, wrap_as
@@ -196,7 +195,7 @@ def called(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         return function(*args, **kwargs)
 
 
-# ------------------------------------------------------------------------------------------------------------- answering
+# ---------------------------------------------------------------------------------------------------------- answering
 
 Rule = Callable[[Form, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -204,8 +203,8 @@ Rule = Callable[[Form, tuple[Any, ...], dict[str, Any]], Any]
 def rule(*functions: Any) -> Callable[[Rule], Rule]:
     """Give the operations of these functions a rule `f(form, args, kwargs)` for tensors in chunks.
 
-    It is called with the arguments of the call and returns what the function returns, or NotImplemented; the results are
-    recorded as it makes them. It answers for all forms of an operation but the in-place ones.
+    It is called with the arguments of the call and returns what the function returns, or NotImplemented; the results
+    are recorded as it makes them. It answers for all forms of an operation but the in-place ones.
     """
 
     def register(answer: Rule) -> Rule:

@@ -1,9 +1,9 @@
-"""A chunked tensor as a collection of Dask: its graph, how its result is put together, and what Dask knows of tensors.
-"""
+"""A chunked tensor as a collection of Dask: its graph, how its result is put together, what Dask knows of tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any
 
 import dask
@@ -15,7 +15,10 @@ from dask.threaded import get as threaded_get
 from dask.tokenize import normalize_token, tokenize
 
 from tensorlike.autograd.grad_mode import recording_block
+from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.pytree import leaves, map_leaves
+from tensorlike.tensor.device import device
+from tensorlike.tensor.dtypes import dtype
 from tensorlike.tensor.ops.shape.joining import cat
 from tensorlike.tensor.tensor import Tensor
 
@@ -181,20 +184,34 @@ def _persisted(
 # ------------------------------------------------------------------------------------ what Dask knows of tensors
 
 
-@concatenate_lookup.register(Tensor)
+@concatenate_lookup.register(Tensor)  # type: ignore[untyped-decorator]
 def _concatenated(tensors: Any, axis: int = 0) -> Any:
     return cat(list(tensors), axis)
 
 
-@sizeof.register(Tensor)
+@sizeof.register(Tensor)  # type: ignore[untyped-decorator]
 def _bytes_of(tensor: Any) -> int:
     return int(tensor._tl_data.nbytes) + 200
 
 
-@normalize_token.register(Tensor)
+@normalize_token.register((dtype, device))  # type: ignore[untyped-decorator]
+def _token_of_name(value: Any) -> Any:
+    return (type(value).__name__, str(value))
+
+
+def _token_of_function(function: Any) -> Any:
+    form = form_of(function)
+    return normalize_token(function.__reduce__()) if form is None else ("function", form.full_name)
+
+
+if type(cat) is not FunctionType:  # Of the native core.
+    normalize_token.register(type(cat), _token_of_function)
+
+
+@normalize_token.register(Tensor)  # type: ignore[untyped-decorator]
 def _token_of(tensor: Any) -> Any:
     if isinstance(tensor, ChunkedCollection):
         return tensor.__dask_tokenize__()
     return (type(tensor).__module__, type(tensor).__qualname__, normalize_token(tensor._tl_data), tokenize(
-        {k: v for k, v in tensor.__dict__.items()}
+        dict(tensor.__dict__)
     ))  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.ops.elementwise import complexes
 from tensorlike.tensor.ops.memory import placement
 from tensorlike.tensor.ops.shape import reshaping
@@ -43,7 +43,9 @@ def _converted(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     result = mapped(name_of(form), Method.to, (tensor.detach(),), {"dtype": sample.dtype, "device": sample.device})
 
     def backward(grad: Any) -> Any:
-        return grad.to(dtype=before, device=there) if not grad.is_complex() or before.is_complex else grad.real.to(before)
+        return (
+            grad.to(dtype=before, device=there) if not grad.is_complex() or before.is_complex else grad.real.to(before)
+        )
 
     return step("ToCopyBackward0", result, (tensor,), backward)
 
@@ -71,7 +73,7 @@ def _conjugate(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     if not tensor.is_complex():
         return tensor
     result = mapped("conj", complexes.conj_physical, (tensor.detach(),), {})
-    return record(complexes._conjugate.operation, {"input": tensor}, result)
+    return record(operation_of(complexes._conjugate), {"input": tensor}, result)
 
 
 @rule(complexes.real, complexes.imag, Method.real, Method.imag)
@@ -92,7 +94,7 @@ def _as_pairs(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor = args[0] if args else kwargs["input"]
     array = tensor._tl_data.array
     numbers = tuple(range(array.ndim))
-    if form.operation is complexes.view_as_real.operation:
+    if form.operation is operation_of(complexes.view_as_real):
         sample = called(form.function, (tensor,), {})
         found = on_chunks(
             ChunkCall(form.function, ((Place(0),), {}), "view_as_real"), [array], sample._tl_data.dtype,

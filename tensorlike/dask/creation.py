@@ -11,7 +11,7 @@ from dask.array.core import normalize_chunks
 from dask.layers import ArrayBlockIdDep, ArrayChunkShapeDep, ArraySliceDep
 
 import tensorlike as tl
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor import creation
 from tensorlike.tensor.device import as_device
 from tensorlike.tensor.dims import size_argument
@@ -19,7 +19,7 @@ from tensorlike.tensor.dtypes import dtype_of
 
 from .chunked import Method, called, chunked, is_chunked, numpy_meta, rule
 from .recording import arguments
-from .tasks import ChunkCall, Place
+from .tasks import ChunkCall, ChunkFunction, Place
 
 __all__ = ["arange", "empty", "eye", "filled", "from_function", "full", "linspace", "ones", "zeros"]
 
@@ -35,20 +35,30 @@ def chunks_for(name: str, shape: Any, chunks: Any, dtype: Any) -> Any:
     try:
         return normalize_chunks(chunks, sizes, dtype=np.dtype(dtype))
     except (ValueError, TypeError, NotImplementedError) as error:
-        raise ValueError(f"{name}(): argument 'chunks' ({chunks!r}) does not fit the shape {list(sizes)}: {error}") from None
+        raise ValueError(
+            f"{name}(): argument 'chunks' ({chunks!r}) does not fit the shape {list(sizes)}: {error}"
+        ) from None
 
 
 def in_chunks(name: str, call: Callable[..., Any], chunks: Any, sample: Any, *, of: type = ArrayChunkShapeDep) -> Any:
     """Return the chunked tensor whose chunks `call(shape)` makes, each of its own shape, or of its slices."""
     numbers = tuple(range(len(chunks)))
     array = da.blockwise(
-        ChunkCall(call, ((Place(0),), {}), name), numbers, ArrayBlockIdDep(chunks), numbers, of(chunks), numbers,
-        align_arrays=False, dtype=sample._tl_data.dtype, meta=numpy_meta(len(chunks), sample._tl_data.dtype), token=name,
-    )  # fmt: skip
+        ChunkCall(call, ((Place(0),), {}), name),
+        numbers,
+        ArrayBlockIdDep(chunks),
+        numbers,
+        of(chunks),
+        numbers,
+        align_arrays=False,
+        dtype=sample._tl_data.dtype,
+        meta=numpy_meta(len(chunks), sample._tl_data.dtype),
+        token=name,
+    )
     return chunked(array, sample)
 
 
-class Filled:
+class Filled(ChunkFunction):
     """Makes a chunk of one value, of the type of chunk that `like` has."""
 
     def __init__(self, like: Any, value: Any, dtype: Any) -> None:
@@ -56,11 +66,6 @@ class Filled:
 
     def __call__(self, shape: tuple[int, ...]) -> Any:
         return self.like.new_full(shape, self.value, dtype=self.dtype)
-
-    def __dask_tokenize__(self) -> Any:
-        from dask.tokenize import normalize_token
-
-        return ("Filled", normalize_token(self.like), self.value, str(self.dtype))
 
 
 def filled(like: Any, shape: Any, dtype: Any, value: Any) -> Any:
@@ -73,7 +78,7 @@ def filled(like: Any, shape: Any, dtype: Any, value: Any) -> Any:
     return in_chunks("full", Filled(sample.new_zeros(()), value, wanted), chunks, sample)
 
 
-class _Made:
+class _Made(ChunkFunction):
     """Makes a chunk by a factory of tensors."""
 
     def __init__(self, factory: Callable[..., Any], rest: tuple[Any, ...], options: dict[str, Any]) -> None:
@@ -82,11 +87,10 @@ class _Made:
     def __call__(self, shape: tuple[int, ...]) -> Any:
         return self.factory(shape, *self.rest, **self.options)
 
-    def __dask_tokenize__(self) -> Any:
-        return ("Made", self.factory.__name__, self.rest, sorted((k, str(v)) for k, v in self.options.items()))
 
-
-def _made(name: str, factory: Any, size: Any, rest: Any, chunks: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+def _made(
+    name: str, factory: Any, size: Any, rest: Any, chunks: Any, dtype: Any, device: Any, requires_grad: bool
+) -> Any:
     where = as_device(device, name) if device is not None else None
     shape = size_argument(size, name)
     sample = factory((1,) * len(shape), *rest, dtype=dtype, device=where)
@@ -119,7 +123,7 @@ def full(
     return _made("full", tl.full, (tuple(size),), (fill_value,), chunks, dtype, device, requires_grad)
 
 
-class _Range:
+class _Range(ChunkFunction):
     """Makes a chunk of evenly spaced numbers."""
 
     def __init__(self, start: Any, step: Any, end: Any, count: int, dtype: Any, device: Any) -> None:
@@ -136,9 +140,6 @@ class _Range:
             return values.to(self.dtype)
         return (tl.arange(first, last, dtype=tl.int64, **options) * self.step + self.start).to(self.dtype)
 
-    def __dask_tokenize__(self) -> Any:
-        return ("Range", self.start, self.step, self.end, self.count, str(self.dtype), str(self.device))
-
 
 def arange(
     start: Any, end: Any = None, step: Any = 1, *, chunks: Any = "auto", dtype: Any = None, device: Any = None,
@@ -154,11 +155,14 @@ def arange(
     )  # fmt: skip
     if count < 0 or (end - start) / step < 0:
         raise RuntimeError(
-            f"arange(): upper bound and lower bound inconsistent with step sign: from {start} to {end} in steps of {step}"
+            f"arange(): upper bound and lower bound inconsistent with step sign: from {start} to {end} in steps of "
+            f"{step}"
         )
     sample = tl.arange(start, start + step, step, dtype=dtype, device=device)
     call = _Range(start, step, None, count, sample.dtype, device)
-    found = in_chunks("arange", call, chunks_for("arange", count, chunks, sample._tl_data.dtype), sample, of=ArraySliceDep)
+    found = in_chunks(
+        "arange", call, chunks_for("arange", count, chunks, sample._tl_data.dtype), sample, of=ArraySliceDep
+    )
     return found.requires_grad_() if requires_grad else found
 
 
@@ -176,7 +180,7 @@ def linspace(
     return found.requires_grad_() if requires_grad else found
 
 
-class _Eye:
+class _Eye(ChunkFunction):
     """Makes a chunk of a matrix with ones on its diagonal."""
 
     def __init__(self, dtype: Any, device: Any) -> None:
@@ -185,9 +189,6 @@ class _Eye:
     def __call__(self, slices: tuple[slice, ...]) -> Any:
         rows, columns = (tl.arange(s.start, s.stop, device=self.device) for s in slices)
         return (rows.unsqueeze(1) == columns).to(self.dtype)
-
-    def __dask_tokenize__(self) -> Any:
-        return ("Eye", str(self.dtype), str(self.device))
 
 
 def eye(
@@ -204,7 +205,9 @@ def eye(
     return found.requires_grad_() if requires_grad else found
 
 
-def from_function(function: Callable[..., Any], shape: Sequence[int], *, chunks: Any = "auto", dtype: Any = None) -> Any:
+def from_function(
+    function: Callable[..., Any], shape: Sequence[int], *, chunks: Any = "auto", dtype: Any = None
+) -> Any:
     """Return the tensor whose chunk in `slices` is `function(slices)`, a tensor of any tensor-like type.
 
     The function is called once for slices of one element each, to learn the type of the chunks.
@@ -218,11 +221,15 @@ def from_function(function: Callable[..., Any], shape: Sequence[int], *, chunks:
     made: Any = function if dtype is None else _Converted(function, dtype)
     sample = sample if dtype is None else sample.to(dtype)
     return in_chunks(
-        "from_function", made, chunks_for("from_function", sizes, chunks, sample._tl_data.dtype), sample, of=ArraySliceDep
+        "from_function",
+        made,
+        chunks_for("from_function", sizes, chunks, sample._tl_data.dtype),
+        sample,
+        of=ArraySliceDep,
     )
 
 
-class _Converted:
+class _Converted(ChunkFunction):
     """Calls a function and converts its result to a dtype."""
 
     def __init__(self, function: Callable[..., Any], dtype: Any) -> None:
@@ -244,7 +251,7 @@ def _like(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given.pop("memory_format", None)
     requires_grad = bool(given.pop("requires_grad", False))
     sample = called(form.function, (tensor,), {k: v for k, v in given.items() if k != "input" and v is not None})
-    value = given.get("fill_value", 1 if form.operation is creation.ones_like.operation else 0)
+    value = given.get("fill_value", 1 if form.operation is operation_of(creation.ones_like) else 0)
     if isinstance(value, tl.Tensor):
         if is_chunked(value):
             return NotImplemented
@@ -260,7 +267,7 @@ def _new(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given = arguments(form, args, kwargs)
     tensor = args[0]
     size = size_argument(given["size"], form.name)
-    value = given["fill_value"] if "fill_value" in given else 1 if "ones" in form.name else 0
+    value = given.get("fill_value", 1 if "ones" in form.name else 0)
     if isinstance(value, tl.Tensor):
         if is_chunked(value):
             return NotImplemented
@@ -275,10 +282,8 @@ def _new(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return found.requires_grad_() if given.get("requires_grad") else found
 
 
-
 def in_parts(name: str, call: Callable[..., Any], parts: Sequence[Any], chunks: Any, sample: Any) -> Any:
-    """Return the chunked tensor whose chunk number k of the first dimension is `call(parts[k])`; the others are whole.
-    """
+    """Return the chunked tensor whose chunk k of the first dimension is `call(parts[k])`; the others are whole."""
     from dask.highlevelgraph import HighLevelGraph
     from dask.tokenize import tokenize
 

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorlike as tl
 from tensorlike.dispatch.operation import Form
-from tensorlike.tensor.ops.elementwise import combined, comparison, complexes, conditional, logic
-from tensorlike.tensor.ops.elementwise import rounding
-from tensorlike.tensor.ops.indexing import masks
 
-from .chunked import name_of, refused, rule
+from .chunked import name_of
 from .mapping import mapped
 from .recording import arguments, record
 

@@ -9,7 +9,7 @@ import dask.array as da
 import numpy as np
 
 from tensorlike.autograd.grad_mode import recording_block
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.ops.elementwise import conditional
 from tensorlike.tensor.ops.indexing import copies, gather, masks
@@ -23,7 +23,7 @@ from .mapping import array_of, mapped, on_chunks
 from .recording import arguments, kept, record, step
 from .reductions import Sum, tree
 from .shaping import like, reshaped
-from .tasks import ChunkCall, Place
+from .tasks import ChunkCall, ChunkFunction, Place
 
 __all__ = ["part", "picked_rows", "placed"]
 
@@ -83,9 +83,8 @@ def _placed_along(tensor: Any, dim: int, size: int, start: int, stride: int, cou
     return joined(pieces, dim) if len(pieces) > 1 else pieces[0]
 
 
-class _Spread:
-    """Moves the elements of a chunk apart along a dimension, with zeros between; the last chunk ends with an element.
-    """
+class _Spread(ChunkFunction):
+    """Moves the elements of a chunk apart along a dimension, zeros between; the last chunk ends with an element."""
 
     def __init__(self, dim: int, stride: int, last: int) -> None:
         self.dim, self.stride, self.last = dim, stride, last
@@ -96,9 +95,6 @@ class _Spread:
         result = tensor.new_zeros(tuple(shape))
         result[(slice(None),) * self.dim + (slice(None, None, self.stride),)] = tensor
         return result
-
-    def __dask_tokenize__(self) -> Any:
-        return ("Spread", self.dim, self.stride, self.last)
 
 
 @rule(Method.__getitem__)
@@ -225,9 +221,7 @@ def picked_rows(form: Form, tensor: Any, index: Any, dim: int) -> Any:
         found = array[(slice(None),) * dim + (slice(0, 0),)]
     else:
         found = _gathered(array, flat, dim)
-    result = step(
-        "IndexBackward0", like(tensor, found), (tensor,), lambda grad: _scattered(grad, flat, dim, size)
-    )
+    result = step("IndexBackward0", like(tensor, found), (tensor,), lambda grad: _scattered(grad, flat, dim, size))
     if rows.ndim == 1:
         return result
     shape = tuple(array.shape)
@@ -241,10 +235,11 @@ def _numbers(form: Form, index: Any) -> Any:
 
 def _gathered(array: Any, rows: Any, dim: int) -> Any:
     """Return the dask array of rows: each block of the result takes its rows from the blocks that have them."""
+    import itertools
+
     from dask.array.core import normalize_chunks
     from dask.highlevelgraph import HighLevelGraph
     from dask.tokenize import tokenize
-    import itertools
 
     starts = np.cumsum([0, *array.chunks[dim]])
     largest = max(max(array.chunks[dim]), 1)
@@ -277,7 +272,7 @@ def _gathered(array: Any, rows: Any, dim: int) -> Any:
     )  # fmt: skip
 
 
-class _PickRows:
+class _PickRows(ChunkFunction):
     """Takes rows of several chunks and puts them in order."""
 
     def __init__(self, dim: int, local: Any, places: Any) -> None:
@@ -287,7 +282,9 @@ class _PickRows:
         import tensorlike as tl
 
         parts = [t.index_select(self.dim, tl.from_numpy(rows)) for t, rows in zip(tensors, self.local, strict=True)]
-        return (parts[0] if len(parts) == 1 else tl.cat(parts, self.dim)).index_select(self.dim, tl.from_numpy(self.places))
+        return (parts[0] if len(parts) == 1 else tl.cat(parts, self.dim)).index_select(
+            self.dim, tl.from_numpy(self.places)
+        )
 
 
 def _scattered(grad: Any, rows: Any, dim: int, size: int) -> Any:
@@ -295,7 +292,7 @@ def _scattered(grad: Any, rows: Any, dim: int, size: int) -> Any:
     import tensorlike as tl
 
     order = np.argsort(rows, kind="stable")
-    kinds, first = np.unique(rows[order], return_index=True)
+    kinds = np.unique(rows)
     if len(kinds) == len(rows):
         # Each place comes at most once: a choice of rows of `grad`, and zeros.
         extended = tl.cat([grad, grad._tl_zeros(_with(grad, dim, 1), grad._tl_data.dtype)], dim)
@@ -326,12 +323,10 @@ def _added(tensor: Any, places: Any, dim: int, size: int) -> Any:
         call, [array], array.dtype, indices=[numbers], result=result, new={ndim: size},
         adjust={dim: (1,) * array.numblocks[dim], ndim: (size,)},
     )  # fmt: skip
-    found = like(tensor, new) if False else chunked(new, tensor._tl_data.sample.unsqueeze(dim))
+    found = chunked(new, tensor._tl_data.sample.unsqueeze(dim))
     with recording_block(False):
         total = found.sum(dim + 1)
-    return step(
-        "IndexAddBackward0", total, (tensor,), lambda grad: grad.index_select(dim, _tensor(places))
-    )
+    return step("IndexAddBackward0", total, (tensor,), lambda grad: grad.index_select(dim, _tensor(places)))
 
 
 def _tensor(rows: Any) -> Any:
@@ -340,7 +335,7 @@ def _tensor(rows: Any) -> Any:
     return tl.from_numpy(rows)
 
 
-class _AddRows:
+class _AddRows(ChunkFunction):
     """Adds the rows of a chunk into zeros."""
 
     def __init__(self, dim: int, places: Any, starts: tuple[int, ...], size: int) -> None:
@@ -391,7 +386,9 @@ def _looked_up(tensor: Any, index: Any, dim: int, size: int, back: Any = None) -
     del kept_number
     inner = chunked(parts, tensor._tl_data.sample.unsqueeze(-1))
     sample = tensor._tl_data.sample
-    total = tree("index", inner, (ndim,), False, Sum(None, sample.dtype), _either, Sum(None, sample.dtype), sample._tl_data.dtype)
+    total = tree(
+        "index", inner, (ndim,), False, Sum(None, sample.dtype), _either, Sum(None, sample.dtype), sample._tl_data.dtype
+    )
     return chunked(total, sample)
 
 
@@ -405,7 +402,7 @@ def _bool() -> Any:
     return tl.bool
 
 
-class _Owned:
+class _Owned(ChunkFunction):
     """Takes the elements that one chunk of the source has, zeros for the others, or adds elements up into zeros."""
 
     def __init__(self, dim: int, starts: tuple[int, ...], size: int, back: bool) -> None:
@@ -430,9 +427,6 @@ class _Owned:
         found = tensor.new_zeros(tuple(shape))
         rows = inside.nonzero().flatten()
         return found.index_copy(self.dim, rows, tensor.index_select(self.dim, local)).unsqueeze(-1)
-
-    def __dask_tokenize__(self) -> Any:
-        return ("Owned", self.dim, self.starts, self.size, self.back)
 
 
 def _by_several(form: Form, tensor: Any, tensors: list[tuple[int, Any]]) -> Any:
@@ -510,14 +504,14 @@ def _masked_fill(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 @rule(conditional.where, Method.where)
 def _where(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given = arguments(form, args, kwargs)
-    if form.operation is Method.where._form.operation:
+    if form.operation is operation_of(Method.where):
         condition, one, other = given["condition"], given["self"], given["other"]
     else:
         condition, one, other = given["condition"], given.get("input"), given.get("other")
     if one is None and other is None:
         raise refused(form, "the number of true elements is not known before compute()")
     result = mapped("where", conditional.where, (condition, one, other), {})
-    return record(conditional._where.operation, {"condition": condition, "input": one, "other": other}, result)
+    return record(operation_of(conditional._where), {"condition": condition, "input": one, "other": other}, result)
 
 
 # -------------------------------------------------------------------------------------------- by dimension and number

@@ -20,7 +20,7 @@ from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.ops.memory import inplace
 from tensorlike.tensor.tensor import Tensor
 
-from .chunked import Method, is_chunked, name_of, refused, rule
+from .chunked import Method, is_chunked, refused, rule
 
 __all__ = ["rebound", "share", "take_over"]
 
@@ -39,7 +39,7 @@ def share(result: Any, source: Any) -> Any:
 def rebound(form: Form, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute what an in-place function writes, and bind its first operand to that."""
     target = args[0] if args else kwargs[form.parameters[0].name]
-    if operation_of(function) in (Method.resize._form.operation, Method.resize_as._form.operation):
+    if operation_of(function) in (operation_of(Method.resize), operation_of(Method.resize_as)):
         raise refused(form, "it keeps elements by their order in memory: use reshape() or narrow()")
     if not is_chunked(target):
         raise refused(form, "an ordinary tensor cannot hold what is not computed yet: use the out-of-place form")
@@ -82,8 +82,8 @@ def take_over(form: Form, target: Any, result: Any) -> Any:
     """Bind a chunked tensor to the elements and the history of `result`, and return it."""
     if tuple(result._tl_data.array.shape) != tuple(target._tl_data.array.shape):
         raise RuntimeError(
-            f"{form.name.rpartition('.')[2]}(): output with shape {list(target.shape)} doesn't match the broadcast shape "
-            f"{list(result.shape)}"
+            f"{form.name.rpartition('.')[2]}(): output with shape {list(target.shape)} doesn't match the broadcast "
+            f"shape {list(result.shape)}"
         )
     dtype = target._tl_data.dtype
     if result._tl_data.dtype != dtype:
@@ -128,7 +128,7 @@ def _copy(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 @rule(inplace.zero_, inplace.fill_)
 def _filled(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     target = args[0] if args else kwargs["input"]
-    value = (args[1] if len(args) > 1 else kwargs["value"]) if form.operation is inplace.fill_.operation else 0
+    value = (args[1] if len(args) > 1 else kwargs["value"]) if form.operation is operation_of(inplace.fill_) else 0
     if not is_chunked(target):
         raise refused(form, "an ordinary tensor cannot hold what is not computed yet")
     check_writable(form, target)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import dask.array as da
 
 from tensorlike.autograd.grad_mode import recording_block
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.ops.indexing import copies
 from tensorlike.tensor.ops.shape import expanding, joining
@@ -37,7 +38,7 @@ def joined(tensors: Sequence[Any], dim: int) -> Any:
         for n in sizes:
             starts.append(starts[-1] + n)
         cut = (slice(None),) * dim
-        return tuple(grad[(*cut, slice(a, b))] for a, b in zip(starts, starts[1:]))
+        return tuple(grad[(*cut, slice(a, b))] for a, b in itertools.pairwise(starts))
 
     return step("CatBackward0", chunked(found, sample), tuple(kept), backward)
 
@@ -56,7 +57,8 @@ def _cat(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for d in range(t.dim()):
             if d != where and _size(t, d) != _size(kept[0], d) and _size(t, d) == _size(t, d):
                 raise RuntimeError(
-                    f"cat(): Sizes of tensors must match except in dimension {where}. Expected size {_size(kept[0], d)} "
+                    f"cat(): Sizes of tensors must match except in dimension {where}. Expected size "
+                    f"{_size(kept[0], d)} "
                     f"but got size {_size(t, d)} for tensor number {number} in the list."
                 )
     return joined(kept, where)
@@ -75,7 +77,8 @@ def _stack(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     for number, shape in enumerate(shapes):
         if shape != shapes[0]:
             raise RuntimeError(
-                f"stack(): expects each tensor to be equal size, but got {list(shapes[0])} at entry 0 and {list(shape)} "
+                f"stack(): expects each tensor to be equal size, but got {list(shapes[0])} at entry 0 and "
+                f"{list(shape)} "
                 f"at entry {number}"
             )
     where = given.get("dim", 0) % (len(shapes[0]) + 1)
@@ -87,7 +90,7 @@ def _cuts(tensor: Any, dim: int, sizes: Sequence[int]) -> tuple[Any, ...]:
     starts = [0]
     for n in sizes:
         starts.append(starts[-1] + n)
-    return tuple(tensor[(slice(None),) * dim + (slice(a, b),)] for a, b in zip(starts, starts[1:]))
+    return tuple(tensor[(slice(None),) * dim + (slice(a, b),)] for a, b in itertools.pairwise(starts))
 
 
 @rule(
@@ -102,7 +105,9 @@ def _split(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     shape = tensor._tl_data.shape
     if any(is_chunked(v) for v in (*args[1:], *kwargs.values()) if v is not tensor):
         return NotImplemented
-    own = {joining.hsplit.operation: int(ndim > 1), joining.dsplit.operation: 2}.get(form.operation, given.get("dim", 0))
+    own = {operation_of(joining.hsplit): int(ndim > 1), operation_of(joining.dsplit): 2}.get(
+        form.operation, given.get("dim", 0)
+    )
     where = own % max(ndim, 1) if isinstance(own, int) else 0
     # Views of one number each say how the library splits; it takes no memory.
     with recording_block(False):
@@ -137,7 +142,7 @@ def _repeat(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor, counts = values[0], values[1]
     counts = tuple(counts) if isinstance(counts, (tuple, list)) else (counts,)
     called(form.function, (tensor, counts), {})
-    if form.operation is not Method.repeat._form.operation:
+    if form.operation is not operation_of(Method.repeat):
         counts = (1,) * (tensor._tl_data.ndim - len(counts)) + counts
     result = tensor.reshape((1,) * (len(counts) - tensor._tl_data.ndim) + tuple(tensor.shape))
     for dim, count in enumerate(counts):
@@ -170,7 +175,5 @@ def _stacked(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensors = list(args[0] if args else kwargs["tensors"])
     called(form.function, (tensors,), {})
     shaped = [_reshaped_as(lambda t: form.function([t]), t) for t in tensors]
-    dim = {joining.vstack.operation: 0, joining.dstack.operation: 2}.get(form.operation, 1)
+    dim = {operation_of(joining.vstack): 0, operation_of(joining.dstack): 2}.get(form.operation, 1)
     return joining.cat(shaped, 0 if shaped[0].dim() == 1 else dim)
-
-

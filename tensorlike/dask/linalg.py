@@ -8,7 +8,7 @@ from typing import Any
 import dask.array as da
 
 import tensorlike as tl
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import Form, operation_of
 
 from .along import check_whole
 from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, rule
@@ -62,10 +62,8 @@ def _of_matrices(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     sample = function(_matrix_of_one(tensor), **rest) if tensor.dim() >= 2 else called(function, (tensor,), rest)
     m, n = tensor._tl_data.shape[-2:]
     shapes = _SHAPES_OF[form.operation](m, n, rest)
-    if m != n and form.operation not in (L.pinv.operation, L.svdvals.operation):
-        raise RuntimeError(
-            f"{name_of(form)}(): A must be batches of square matrices, but they are {m} by {n} matrices"
-        )
+    if m != n and form.operation not in (operation_of(L.pinv), operation_of(L.svdvals)):
+        raise RuntimeError(f"{name_of(form)}(): A must be batches of square matrices, but they are {m} by {n} matrices")
     ndim = tensor.dim()
     check_whole(form, tensor, (ndim - 2, ndim - 1))
     return _placed(form, function, tensor, rest, sample, shapes)
@@ -90,7 +88,7 @@ def _placed(form: Form, function: Any, tensor: Any, rest: Any, sample: Any, shap
 
 for _function in _SHAPES:
     rule(_function)(_of_matrices)
-_SHAPES_OF = {function.operation: shapes for function, shapes in _SHAPES.items()}
+_SHAPES_OF = {operation_of(function): shapes for function, shapes in _SHAPES.items()}
 
 
 # ------------------------------------------------------------------------------------------- matrices in chunks of rows
@@ -115,7 +113,8 @@ def _qr(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     m, n = tensor._tl_data.shape[-2:]
     k = min(m, n)
     if max(array.numblocks[-2:]) == 1:
-        shapes: list[Shape] = {"reduced": [(m, k), (k, n)], "complete": [(m, m), (m, n)]}.get(mode, [])
+        known: dict[str, list[Shape]] = {"reduced": [(m, k), (k, n)], "complete": [(m, m), (m, n)]}
+        shapes = known.get(mode, [])
         if not shapes:
             raise refused(form, "mode 'r' has no rule: take R of mode 'reduced'")
         return _placed(form, L.qr, tensor, {"mode": mode}, sample, shapes)
@@ -135,14 +134,16 @@ def _svd(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     m, n = tensor._tl_data.shape[-2:]
     k = min(m, n)
     if max(array.numblocks[-2:]) == 1:
-        shapes = [(m, m), (k,), (n, n)] if full else [(m, k), (k,), (k, n)]
+        shapes: list[Shape] = [(m, m), (k,), (n, n)] if full else [(m, k), (k,), (k, n)]
         return _placed(form, L.svd, tensor, {"full_matrices": full}, sample, shapes)
     _tall(form, tensor)
     if full and m != n:
         raise refused(form, "of a matrix in chunks of rows it computes full_matrices=False alone")
     parts = da.linalg.tsqr(_arrays(array), compute_svd=True)
     return record(
-        form.operation, {**given, "full_matrices": full}, tuple(_tensors(p, s) for p, s in zip(parts, sample, strict=True))
+        form.operation,
+        {**given, "full_matrices": full},
+        tuple(_tensors(p, s) for p, s in zip(parts, sample, strict=True)),
     )
 
 
@@ -152,7 +153,9 @@ def _arrays(array: Any) -> Any:
 
 def _tensors(array: Any, sample: Any) -> Any:
     """Return the chunked tensor of a dask array of arrays that dask computes by itself."""
-    found = array.map_blocks(chunk_from, dtype=sample._tl_data.dtype, meta=numpy_meta(array.ndim, sample._tl_data.dtype))
+    found = array.map_blocks(
+        chunk_from, dtype=sample._tl_data.dtype, meta=numpy_meta(array.ndim, sample._tl_data.dtype)
+    )
     return chunked(found, sample)
 
 
@@ -168,14 +171,18 @@ def _solve(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     n = a.shape[-1]
     if a.dim() < 2 or a.shape[-2] != n:
         raise RuntimeError(
-            f"{name_of(form)}(): A must be batches of square matrices, but they are {' by '.join(map(str, a.shape[-2:]))} "
+            f"{name_of(form)}(): A must be batches of square matrices, but they are "
+            f"{' by '.join(map(str, a.shape[-2:]))} "
             "matrices"
         )
-    vector = b.dim() == 1 and a.dim() == 2 and form.operation is L.solve.operation
+    vector = b.dim() == 1 and a.dim() == 2 and form.operation is operation_of(L.solve)
     if not vector and a.dim() != b.dim():
         raise refused(form, "both operands must have the same number of dimensions, or B be one vector")
     if b.shape[0 if vector else -2 if left else -1] != n:
-        raise RuntimeError(f"{name_of(form)}(): Incompatible shapes of A and B for the equation AX = B ({list(a.shape)} and {list(b.shape)})")
+        raise RuntimeError(
+            f"{name_of(form)}(): Incompatible shapes of A and B for the equation AX = B ({list(a.shape)} and "
+            f"{list(b.shape)})"
+        )
     if is_chunked(a):
         check_whole(form, a, (a.dim() - 2, a.dim() - 1))
     if is_chunked(b):

@@ -47,7 +47,9 @@ def stored(tensor: Any, chunks: Any) -> Any:
     name = "tensor-" + tokenize(tensor)
     ndim = tensor.dim()
     key = (name, *(0,) * ndim)
-    return da.Array({key: tensor}, name, chunks, dtype=tensor._tl_data.dtype, meta=numpy_meta(ndim, tensor._tl_data.dtype))
+    return da.Array(
+        {key: tensor}, name, chunks, dtype=tensor._tl_data.dtype, meta=numpy_meta(ndim, tensor._tl_data.dtype)
+    )
 
 
 def array_of(tensor: Any) -> Any:
@@ -146,7 +148,7 @@ def mapped(name: str, function: Callable[..., Any], args: Any, kwargs: Any, **pl
     for number, one in enumerate(sample):
         call = ChunkCall(picked, ((Place(0), number), {}), name)
         parts.append(chunked(on_chunks(call, [found], one._tl_data.dtype), one))
-    return type(sample)(parts) if type(sample) in (tuple, list) else type(sample)(parts)
+    return type(sample)(parts)
 
 
 def map_chunks(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -156,4 +156,3 @@ def like_output(gradient: Any, output: Any) -> Any:
             array = array.rechunk(output.chunks)
         return chunked(array, sample_of(gradient))
     return gradient
-

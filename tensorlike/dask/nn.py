@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorlike as tl
 from tensorlike.autograd.grad_mode import recording_block
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.ops.nn import (
     activation,
     adaptive_pooling,
@@ -29,6 +29,7 @@ from tensorlike.tensor.tensor import Tensor
 from .chunked import called, is_chunked, name_of, refused, rule
 from .pullback import apart, differentiated
 from .recording import arguments
+from .tasks import ChunkFunction
 
 __all__: list[str] = []
 
@@ -66,7 +67,7 @@ def _loss(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given = arguments(form, args, kwargs)
     tensor, target, weight = given.pop("input"), given.pop("target"), given.pop("weight", None)
     reduction = _reduction(given)
-    if form.operation is not loss.binary_cross_entropy.operation:
+    if form.operation is not operation_of(loss.binary_cross_entropy):
         called(form.function, (tensor, target), given if weight is None else {**given, "weight": weight})
     elif tuple(tensor.shape) != tuple(target.shape):
         raise ValueError(
@@ -76,7 +77,7 @@ def _loss(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     errors = apart(name_of(form), form.function, tensor, target, reduction="none", **given)
     if weight is not None:
         errors = errors * weight
-        if reduction == "mean" and form.operation in (loss.mse_loss.operation, loss.l1_loss.operation):
+        if reduction == "mean" and form.operation in (operation_of(loss.mse_loss), operation_of(loss.l1_loss)):
             return errors.sum() / weight.sum()
     return errors if reduction == "none" else errors.mean() if reduction == "mean" else errors.sum()
 
@@ -107,7 +108,9 @@ def _classified(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         sample = form.function(one, label, **named, **shared)
     # Keywords come after positions in the order of operands.
     indices = [numbers, others, *([(rank,)] if weight is not None else [])]
-    errors = differentiated(name_of(form), form.function, (tensor, target), {**named, **shared}, sample, indices, others)
+    errors = differentiated(
+        name_of(form), form.function, (tensor, target), {**named, **shared}, sample, indices, others
+    )
     if reduction == "none":
         return errors
     if reduction == "sum":
@@ -121,7 +124,7 @@ def _classified(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return errors.sum() / counted.sum()
 
 
-class _Weights:
+class _Weights(ChunkFunction):
     """Looks up the weights of classes; that of an ignored one is zero."""
 
     def __init__(self, weight: Any, ignored: int) -> None:
@@ -130,11 +133,6 @@ class _Weights:
     def __call__(self, target: Any) -> Any:
         used = target != self.ignored
         return self.weight[target * used] * used
-
-    def __dask_tokenize__(self) -> Any:
-        from dask.tokenize import normalize_token
-
-        return ("Weights", normalize_token(self.weight), self.ignored)
 
 
 # ------------------------------------------------------------------------------------------------------ each example
@@ -204,22 +202,48 @@ def _by_rank(rank: int | None) -> Any:
 
 _OF_IMAGES = {
     3: (
-        convolution.conv1d, convolution.conv_transpose1d, toplevel.conv1d, toplevel.conv_transpose1d, pooling.max_pool1d,
-        average_pooling.avg_pool1d, average_pooling.lp_pool1d, adaptive_pooling.adaptive_avg_pool1d,
-        adaptive_pooling.adaptive_max_pool1d, toplevel.avg_pool1d, toplevel.adaptive_avg_pool1d, toplevel.max_pool1d,
-        toplevel.max_pool1d_with_indices, toplevel.adaptive_max_pool1d, folding.fold,
+        convolution.conv1d,
+        convolution.conv_transpose1d,
+        toplevel.conv1d,
+        toplevel.conv_transpose1d,
+        pooling.max_pool1d,
+        average_pooling.avg_pool1d,
+        average_pooling.lp_pool1d,
+        adaptive_pooling.adaptive_avg_pool1d,
+        adaptive_pooling.adaptive_max_pool1d,
+        toplevel.avg_pool1d,
+        toplevel.adaptive_avg_pool1d,
+        toplevel.max_pool1d,
+        toplevel.max_pool1d_with_indices,
+        toplevel.adaptive_max_pool1d,
+        folding.fold,
     ),
     4: (
-        convolution.conv2d, convolution.conv_transpose2d, toplevel.conv2d, toplevel.conv_transpose2d, pooling.max_pool2d,
-        average_pooling.avg_pool2d, average_pooling.lp_pool2d, adaptive_pooling.adaptive_avg_pool2d,
-        adaptive_pooling.adaptive_max_pool2d, toplevel.max_pool2d, folding.unfold,
+        convolution.conv2d,
+        convolution.conv_transpose2d,
+        toplevel.conv2d,
+        toplevel.conv_transpose2d,
+        pooling.max_pool2d,
+        average_pooling.avg_pool2d,
+        average_pooling.lp_pool2d,
+        adaptive_pooling.adaptive_avg_pool2d,
+        adaptive_pooling.adaptive_max_pool2d,
+        toplevel.max_pool2d,
+        folding.unfold,
     ),
     5: (
-        convolution.conv3d, convolution.conv_transpose3d, toplevel.conv3d, toplevel.conv_transpose3d, pooling.max_pool3d,
-        average_pooling.avg_pool3d, average_pooling.lp_pool3d, adaptive_pooling.adaptive_avg_pool3d,
-        adaptive_pooling.adaptive_max_pool3d, toplevel.max_pool3d,
+        convolution.conv3d,
+        convolution.conv_transpose3d,
+        toplevel.conv3d,
+        toplevel.conv_transpose3d,
+        pooling.max_pool3d,
+        average_pooling.avg_pool3d,
+        average_pooling.lp_pool3d,
+        adaptive_pooling.adaptive_avg_pool3d,
+        adaptive_pooling.adaptive_max_pool3d,
+        toplevel.max_pool3d,
     ),
-}  # fmt: skip
+}
 for _rank, _functions in _OF_IMAGES.items():
     rule(*_functions)(_by_rank(_rank))
 rule(F.max_pool1d_with_indices)(_by_rank(3))
@@ -319,4 +343,3 @@ def _pad(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _refuse_pad(form: Form) -> Any:
     raise refused(form, "only constant borders have a rule where the first dimension is padded")
-

@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from typing import Any
 
 import tensorlike as tl
-from tensorlike.dispatch.operation import Form
-from tensorlike.tensor.ops.linalg import contractions, einsum, matmul, product_sums
+from tensorlike.dispatch.operation import Form, operation_of
+from tensorlike.tensor.ops.linalg import einsum, matmul, product_sums
 
 from .chunked import Method, called, chunked, is_chunked, name_of, refused, rule
 from .mapping import array_of, on_chunks
 from .recording import arguments, kept, needs_grad, step
 from .reductions import Sum, tree
-from .tasks import ChunkCall, Place
+from .tasks import ChunkCall, ChunkFunction, Place
 
 __all__ = ["contracted"]
 
 Index = tuple[int, ...]
 
 
-class _Product:
+class _Product(ChunkFunction):
     """The product of two chunks, with a dimension of size 1 for each that was summed over."""
 
     def __init__(self, one: Index, two: Index, result: Index, summed: int) -> None:
@@ -37,9 +37,6 @@ class _Product:
     def __call__(self, a: Any, b: Any) -> Any:
         result = tl.matmul(a, b) if self.plain else tl.einsum(self.equation, a, b)
         return result.reshape(*result.shape, *(1,) * self.summed) if self.summed else result
-
-    def __dask_tokenize__(self) -> Any:
-        return ("Product", self.equation, self.summed)
 
 
 def _spelled(index: Index) -> str:
@@ -63,7 +60,9 @@ def contracted(name: str, a: Any, b: Any, one: Index, two: Index, result: Index,
     if gone:
         inner = chunked(parts, sample)
         dims = tuple(range(len(result), len(result) + len(gone)))
-        found = tree(name, inner, dims, False, Sum(dims, sample.dtype), tl.add, Sum(None, sample.dtype), sample._tl_data.dtype)
+        found = tree(
+            name, inner, dims, False, Sum(dims, sample.dtype), tl.add, Sum(None, sample.dtype), sample._tl_data.dtype
+        )
     else:
         found = parts
 
@@ -86,8 +85,8 @@ def _check_inner(name: str, a: Any, b: Any, one: int, two: int) -> None:
     m, n = _shape(a)[one], _shape(b)[two]
     if m == m and n == n and m != n:
         raise RuntimeError(
-            f"{name}(): mat1 and mat2 shapes cannot be multiplied ({_by(_shape(a))} and {_by(_shape(b))}): the sizes {m} "
-            f"and {n} must be equal"
+            f"{name}(): mat1 and mat2 shapes cannot be multiplied ({_by(_shape(a))} and {_by(_shape(b))}): the sizes "
+            f"{m} and {n} must be equal"
         )
 
 
@@ -115,7 +114,7 @@ def _matmul(name: str, a: Any, b: Any, sample: Any) -> Any:
 def _multiply(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     a, b = list(arguments(form, args, kwargs).values())[:2]
     sample = called(form.function, (a, b), {})
-    if form.operation is Method.__rmatmul__._form.operation:
+    if form.operation is operation_of(Method.__rmatmul__):
         a, b = b, a
     return _matmul(name_of(form), a, b, sample)
 
@@ -166,11 +165,11 @@ def _added_product(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     tensor, a, b, *_ = given.values()
     beta, alpha = given.get("beta", 1), given.get("alpha", 1)
     called(form.function, (tensor, a, b), {"beta": beta, "alpha": alpha})
-    if form.operation is product_sums.addr.operation:
+    if form.operation is operation_of(product_sums.addr):
         product = tl.outer(a, b)
     else:
         product = tl.matmul(a, b)
-        product = product.sum(0) if form.operation is product_sums.addbmm.operation else product
+        product = product.sum(0) if form.operation is operation_of(product_sums.addbmm) else product
     product = product if alpha == 1 else product * alpha
     if beta == 0:
         return product.expand(tuple(product.shape))

@@ -3,8 +3,8 @@
 # Note [Differentiated inside a task]
 Elementwise operations and reductions are recorded by their formulas. A function that works on each chunk apart and is
 made of code for arrays (an activation, a convolution, a sort of whole rows) needs no formula: the task of its gradient
-calls it once more on the tensors of the chunk, under the graph there, and runs backward. Nothing is kept between the two
-tasks but the operands. The task is a function of chunks itself, and can be differentiated in the same way.
+calls it once more on the tensors of the chunk, under the graph there, and runs backward. Nothing is kept between the
+two tasks but the operands. The task is a function of chunks itself, and can be differentiated in the same way.
 """
 
 from __future__ import annotations
@@ -19,19 +19,21 @@ from tensorlike.tensor.tensor import Tensor
 
 from .chunked import chunked
 from .mapping import on_chunks, templated
-from .shaping import rechunked
 from .recording import kept, needs_grad, step
-from .tasks import ChunkCall, Place, portable
+from .shaping import rechunked
+from .tasks import ChunkCall, ChunkFunction, Place, portable
 
 __all__ = ["differentiated"]
 
 Index = tuple[int, ...]
 
 
-class _Pullback:
+class _Pullback(ChunkFunction):
     """Returns the gradient of one operand of a function: `call(grad, *tensors)`."""
 
-    def __init__(self, function: Callable[..., Any], arguments: Any, wanted: int, number: int | None, sums: bool) -> None:
+    def __init__(
+        self, function: Callable[..., Any], arguments: Any, wanted: int, number: int | None, sums: bool
+    ) -> None:
         self.function, self.arguments = portable(function), arguments
         self.wanted, self.number, self.sums = wanted, number, sums
 
@@ -50,12 +52,6 @@ class _Pullback:
         else:
             found = autograd_grad(result, point, grad, create_graph=recorded, materialize_grads=True)[0]
         return found.unsqueeze(0) if self.sums else found
-
-    def __dask_tokenize__(self) -> Any:
-        from dask.tokenize import normalize_token
-
-        call = ChunkCall(self.function, self.arguments, "")
-        return ("Pullback", call.__dask_tokenize__(), self.wanted, self.number, self.sums, normalize_token(None))
 
 
 def differentiated(
@@ -100,7 +96,7 @@ def differentiated(
     return step(f"{title}Backward0", spread, tuple(operands), backward)
 
 
-class _Numbered:
+class _Numbered(ChunkFunction):
     """Calls a function of several results for one of them."""
 
     def __init__(self, function: Callable[..., Any], number: int) -> None:
@@ -108,9 +104,6 @@ class _Numbered:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)[self.number]
-
-    def __dask_tokenize__(self) -> Any:
-        return ("Numbered", ChunkCall(self.function, ((), {}), "").__dask_tokenize__(), self.number)
 
 
 def _operands(args: Any, kwargs: Any) -> list[Any]:

@@ -25,7 +25,7 @@ from .chunked import Method, called, chunked, is_chunked, name_of, numpy_meta, r
 from .creation import chunks_for
 from .mapping import on_chunks, templated
 from .recording import arguments
-from .tasks import ChunkCall, Place
+from .tasks import ChunkCall, ChunkFunction, Place
 
 __all__ = ["normal", "rand", "randint", "randn", "seed_of_chunk"]
 
@@ -44,7 +44,7 @@ def seed_of_chunk(seed: int, index: tuple[int, ...]) -> int:
     return int(np.random.SeedSequence(seed, spawn_key=tuple(index)).generate_state(1, np.uint64)[0])
 
 
-class Drawn:
+class Drawn(ChunkFunction):
     """Calls a random function with a generator of the chunk's own."""
 
     def __init__(self, function: Callable[..., Any], seed: int, device: Any = "cpu") -> None:
@@ -54,12 +54,8 @@ class Drawn:
         generator = Generator(self.device).manual_seed(seed_of_chunk(self.seed, index))
         return self.function(*args, generator=generator, **options)
 
-    def __dask_tokenize__(self) -> Any:
-        function = getattr(self.function, "__name__", type(self.function).__name__)
-        return ("Drawn", function, self.seed, str(self.device))
 
-
-class _Shaped:
+class _Shaped(ChunkFunction):
     """Calls a random factory with options before and after the shape."""
 
     def __init__(self, factory: Callable[..., Any], before: tuple[Any, ...], options: dict[str, Any]) -> None:
@@ -138,7 +134,7 @@ def normal(
 
 
 def _like_chunk(tensor: Any, generator: Any, name: str, before: tuple[Any, ...], dtype: Any) -> Any:
-    factory = {"rand_like": tl.rand, "randn_like": tl.randn, "randint_like": tl.randint}[name]
+    factory: Any = {"rand_like": tl.rand, "randn_like": tl.randn, "randint_like": tl.randint}[name]
     return factory(*before, tuple(tensor.shape), generator=generator, dtype=dtype, device=tensor.device)
 
 
@@ -147,12 +143,19 @@ def _like(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given = arguments(form, args, kwargs)
     generator = given.pop("generator", None)
     tensor = given["input"]
-    sample = called(form.function, args, {**{k: v for k, v in kwargs.items() if k != "requires_grad"}, "generator": Generator()})
+    sample = called(
+        form.function, args, {**{k: v for k, v in kwargs.items() if k != "requires_grad"}, "generator": Generator()}
+    )
     before = _bounds(given)
     return _drawn(
-        form, _like_chunk, (tensor,), {"name": name_of(form), "before": before, "dtype": sample.dtype}, generator, sample,
+        form,
+        _like_chunk,
+        (tensor,),
+        {"name": name_of(form), "before": before, "dtype": sample.dtype},
+        generator,
+        sample,
         bool(kwargs.get("requires_grad", False)),
-    )  # fmt: skip
+    )
 
 
 def _bounds(given: dict[str, Any]) -> tuple[Any, ...]:
@@ -184,7 +187,7 @@ def _sampled(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return result if not tensor.requires_grad else result + tensor * 0
 
 
-class _Written:
+class _Written(ChunkFunction):
     """Draws into a copy of a chunk by a method that writes."""
 
     def __init__(self, method: Any) -> None:
@@ -209,10 +212,12 @@ def _drawn_into(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     options = {k: v for k, v in kwargs.items() if k != "generator"}
     function = _Written(form.function)
     sample = called(function, (target, *rest), {**options, "generator": Generator()})
-    return take_over(form, target, _drawn(form, function, (target.detach(), *rest), options, kwargs.get("generator"), sample))
+    return take_over(
+        form, target, _drawn(form, function, (target.detach(), *rest), options, kwargs.get("generator"), sample)
+    )
 
 
-# --------------------------------------------------------------------------------------------------------------- dropout
+# ------------------------------------------------------------------------------------------------------------ dropout
 
 
 def _kept(tensor: Any, generator: Any, p: float) -> Any:

@@ -14,7 +14,7 @@ from tensorlike.tensor.tensor import Tensor
 
 from .chunked import ChunkedTensor, chunked, is_chunked, numpy_meta
 from .mapping import map_chunks, on_chunks, stored
-from .tasks import ChunkCall, Place, array_in, chunk_from
+from .tasks import ChunkCall, ChunkFunction, Place, array_in, chunk_from
 
 __all__ = ["from_dask", "from_parquet", "from_tensor", "from_zarr", "to_dask"]
 
@@ -22,8 +22,8 @@ __all__ = ["from_dask", "from_parquet", "from_tensor", "from_zarr", "to_dask"]
 def from_dask(array: Any, *, chunk_type: Callable[[Any], Any] | type | None = None, requires_grad: bool = False) -> Any:
     """Return a dask array as a tensor in its chunks; nothing is computed.
 
-    `chunk_type` is a subclass of Tensor for the chunks, or a function that makes one of an ordinary tensor; it is called
-    once on a tensor of one element, to learn the type. The arrays are not copied.
+    `chunk_type` is a subclass of Tensor for the chunks, or a function that makes one of an ordinary tensor; it is
+    called once on a tensor of one element, to learn the type. The arrays are not copied.
 
     Raises TypeError for anything but a dask array, and for dtypes that tensors have not.
     """
@@ -31,7 +31,8 @@ def from_dask(array: Any, *, chunk_type: Callable[[Any], Any] | type | None = No
         return array
     if not isinstance(array, da.Array):
         raise TypeError(
-            f"from_dask(): expected a dask array, got {type(array).__name__}; use from_tensor() for a tensor or an array"
+            f"from_dask(): expected a dask array, got {type(array).__name__}; use from_tensor() for a tensor or "
+            "an array"
         )
     try:
         dtype_of(array.dtype)
@@ -94,7 +95,13 @@ def to_dask(tensor: Any) -> Any:
     data = tensor._tl_data
     numbers = tuple(range(data.ndim))
     return da.blockwise(
-        array_in, numbers, data.array, numbers, dtype=data.dtype, meta=numpy_meta(data.ndim, data.dtype), token="to_dask"
+        array_in,
+        numbers,
+        data.array,
+        numbers,
+        dtype=data.dtype,
+        meta=numpy_meta(data.ndim, data.dtype),
+        token="to_dask",
     )
 
 
@@ -151,7 +158,7 @@ def from_parquet(
     return result.requires_grad_() if requires_grad else result
 
 
-class _RowGroup:
+class _RowGroup(ChunkFunction):
     """Reads columns of one row group of a Parquet file as a matrix."""
 
     def __init__(self, columns: list[str], dtype: Any, filesystem: Any) -> None:
@@ -166,6 +173,3 @@ class _RowGroup:
         table = pq.ParquetFile(path, filesystem=self.filesystem).read_row_group(group, columns=self.columns)
         values = [table.column(c).to_numpy().astype(self.dtype, copy=False) for c in self.columns]
         return chunk_from(np.stack(values, axis=1))
-
-    def __dask_tokenize__(self) -> Any:
-        return ("RowGroup", self.columns, str(self.dtype))

@@ -135,7 +135,7 @@ def _named(operation: Any, result: Any) -> Any:
     return operation._pack(list(result)) if several else result
 
 
-# ----------------------------------------------------------------------------------------------------------------- steps
+# -------------------------------------------------------------------------------------------------------------- steps
 
 
 class ChunkedBackward(Node):

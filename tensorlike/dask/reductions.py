@@ -1,7 +1,7 @@
 """Reductions in chunks: each chunk is reduced by itself, and what comes of it is combined in a tree.
 
-What a chunk leaves for the combination (a partial sum, or the sum with the count for a mean) is made by public functions
-and has the reduced dimensions, of size 1.
+What a chunk leaves for the combination (a partial sum, or the sum with the count for a mean) is made by public
+functions and has the reduced dimensions, of size 1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dask.core import flatten
 
 import tensorlike as tl
 from tensorlike.autograd.grad_mode import grad_enabled, recording_block
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.ops.linalg import diagonals
 from tensorlike.tensor.ops.linalg import norms as linalg_norms
 from tensorlike.tensor.ops.reductions import minmax, norms, softmax, statistics, sums
@@ -26,41 +26,27 @@ from tensorlike.tensor.tensor import Tensor
 from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, rule
 from .mapping import on_chunks
 from .recording import arguments, computed, record, step
-from .tasks import ChunkCall, Place
+from .tasks import ChunkCall, ChunkFunction, Place
 
 __all__ = ["Sum", "reduced", "tree"]
 
 
-class _Step:
-    """One step of a reduction, as dask calls it: on a chunk, on nested lists of partial results."""
+class _Step(ChunkFunction):
+    """One step of a reduction, as dask calls it: combines nested lists of partial results, and may finish them."""
 
-    def __init__(self, kind: str, function: Callable[..., Any], name: str, dims: tuple[int, ...], keepdim: bool) -> None:
-        self.kind, self.function, self.name, self.dims, self.keepdim = kind, function, name, dims, keepdim
+    def __init__(self, combine: Any, finish: Any, name: str, dims: tuple[int, ...], keepdim: bool) -> None:
+        self.combine, self.finish, self.name, self.dims, self.keepdim = combine, finish, name, dims, keepdim
 
-    def __call__(self, partial: Any, axis: Any = None, keepdims: bool = True, **unused: Any) -> Any:
-        if self.kind == "combine":
-            return ChunkCall(self._combined, ((partial,), {}), self.name)(())
-        return ChunkCall(self._finished, ((partial,), {}), self.name)(())
-
-    def _combined(self, partials: Any) -> Any:
-        found = list(flatten(partials)) if isinstance(partials, list) else [partials]
-        return functools.reduce(self.function, found)
+    def __call__(self, partials: Any, axis: Any = None, keepdims: bool = True, **unused: Any) -> Any:
+        return ChunkCall(self._finished, ((partials,), {}), self.name)(())
 
     def _finished(self, partials: Any) -> Any:
-        combine, finish = self.function  # type: ignore[misc]
         found = list(flatten(partials)) if isinstance(partials, list) else [partials]
-        result = finish(functools.reduce(combine, found))
-        if self.keepdim:
-            return result
-        if isinstance(result, tuple):
-            return tuple(r.squeeze(self.dims) for r in result)
-        return result.squeeze(self.dims)
-
-    def __dask_tokenize__(self) -> Any:
-        from dask.tokenize import normalize_token
-
-        functions = self.function if isinstance(self.function, tuple) else (self.function,)
-        return (self.kind, [normalize_token(f) for f in functions], self.name, self.dims, self.keepdim)
+        total = functools.reduce(self.combine, found)
+        if self.finish is None:
+            return total
+        result = self.finish(total)
+        return result if self.keepdim else result.squeeze(self.dims)
 
 
 def _identity(partial: Any, axis: Any = None, keepdims: bool = True) -> Any:
@@ -104,8 +90,8 @@ def tree(
     )  # fmt: skip
     # dask makes the tree from the number of chunks alone; it never looks at one.
     found = reduction(
-        partials, _identity, _Step("finish", (combine, finish), name, dims, keepdim),  # type: ignore[arg-type]
-        axis=dims, keepdims=keepdim, dtype=dtype, combine=_Step("combine", combine, name, dims, True), name=name,
+        partials, _identity, _Step(combine, finish, name, dims, keepdim),
+        axis=dims, keepdims=keepdim, dtype=dtype, combine=_Step(combine, None, name, dims, True), name=name,
         concatenate=False, meta=numpy_meta(array.ndim - (0 if keepdim else len(dims)), dtype),
     )  # fmt: skip
     return da.Array(found.dask, found.name, found.chunks, dtype=dtype, meta=numpy_meta(found.ndim, dtype))
@@ -114,7 +100,7 @@ def tree(
 # ------------------------------------------------------------------------------------------------ partial results
 
 
-class _Call:
+class _Call(ChunkFunction):
     """A public function with options, for the chunks of a reduction."""
 
     def __init__(self, function: Callable[..., Any], *rest: Any, **options: Any) -> None:
@@ -123,15 +109,8 @@ class _Call:
     def __call__(self, *tensors: Any) -> Any:
         return self.function(*tensors, *self.rest, **self.options)
 
-    def __dask_tokenize__(self) -> Any:
-        from dask.tokenize import normalize_token
 
-        return ("Call", self.function._form.full_name, normalize_token(self.rest), sorted(
-            (k, str(v)) for k, v in self.options.items()
-        ))  # type: ignore[attr-defined]  # fmt: skip
-
-
-class _To:
+class _To(ChunkFunction):
     """Converts the last partial result to the dtype of the result."""
 
     def __init__(self, dtype: Any) -> None:
@@ -140,11 +119,8 @@ class _To:
     def __call__(self, value: Any) -> Any:
         return value.to(self.dtype)
 
-    def __dask_tokenize__(self) -> Any:
-        return ("To", str(self.dtype))
 
-
-class Sum:
+class Sum(ChunkFunction):
     """Adds a chunk up along dimensions, or converts the last sum to the dtype of the result."""
 
     def __init__(self, dims: tuple[int, ...] | None, dtype: Any) -> None:
@@ -155,11 +131,8 @@ class Sum:
             return tensor if tensor.dtype == self.dtype else tensor.to(self.dtype)
         return tensor.sum(self.dims, True, dtype=self.dtype)
 
-    def __dask_tokenize__(self) -> Any:
-        return ("Sum", self.dims, str(self.dtype))
 
-
-class _Flat:
+class _Flat(ChunkFunction):
     """Reduces a chunk to one number by a function that takes one dimension at a time."""
 
     def __init__(self, function: Callable[..., Any], dims: tuple[int, ...], options: dict[str, Any]) -> None:
@@ -169,9 +142,6 @@ class _Flat:
         for d in self.dims:
             tensor = self.function(tensor, d, True, **self.options)
         return tensor
-
-    def __dask_tokenize__(self) -> Any:
-        return ("Flat", self.function._form.full_name, self.dims, str(self.options))  # type: ignore[attr-defined]
 
 
 def reduced(form: Form, given: dict[str, Any]) -> tuple[Any, tuple[int, ...], bool, Any]:
@@ -212,10 +182,8 @@ def _wide(dtype: Any) -> Any:
 
 @computed(sums.sum, sums.nansum)
 def _sum(form: Form, given: dict[str, Any]) -> Any:
-    tensor, dims, _, sample = reduced(form, given)
-    return by_parts(
-        form, given, _Call(form.operation.function, dims, True, dtype=_wide(sample.dtype)), _Call(tl.add)
-    )
+    _, dims, _, sample = reduced(form, given)
+    return by_parts(form, given, _Call(form.operation.function, dims, True, dtype=_wide(sample.dtype)), _Call(tl.add))
 
 
 @rule(sums.prod)
@@ -248,15 +216,12 @@ def _count(form: Form, given: dict[str, Any]) -> Any:
     return by_parts(form, given, _Counted(dims), _Call(tl.add))
 
 
-class _Counted:
+class _Counted(ChunkFunction):
     def __init__(self, dims: tuple[int, ...]) -> None:
         self.dims = dims
 
     def __call__(self, tensor: Any) -> Any:
         return (tensor != 0).sum(self.dims, True)
-
-    def __dask_tokenize__(self) -> Any:
-        return ("Counted", self.dims)
 
 
 @computed(sums.any, sums.all)
@@ -267,7 +232,7 @@ def _truth(form: Form, given: dict[str, Any]) -> Any:
         call = ChunkCall(form.operation.function, ((Place(0), ()), {}), name_of(form))
         return chunked(on_chunks(call, [tensor._tl_data.array], sample._tl_data.dtype), sample)
     _, dims, _, _ = reduced(form, given)
-    both = tl.logical_and if form.operation is sums.all.operation else tl.logical_or
+    both = tl.logical_and if form.operation is operation_of(sums.all) else tl.logical_or
     return by_parts(form, given, _Call(form.operation.function, dims, True), _Call(both))
 
 
@@ -285,11 +250,11 @@ def _extreme(form: Form, given: dict[str, Any]) -> Any:
     _nonempty(form, tensor, dims)
     # A chunk may be empty beside others that are not.
     function = form.operation.function
-    pick = tl.maximum if form.operation is minmax.amax.operation else tl.minimum
+    pick = tl.maximum if form.operation is operation_of(minmax.amax) else tl.minimum
     return by_parts(form, given, _OrNothing(_Call(function, dims, True), dims), _OrOther(_Call(pick)))
 
 
-class _OrNothing:
+class _OrNothing(ChunkFunction):
     """Reduces a chunk by a function without identity; an empty one leaves None."""
 
     def __init__(self, function: Any, dims: tuple[int, ...]) -> None:
@@ -298,11 +263,8 @@ class _OrNothing:
     def __call__(self, tensor: Any) -> Any:
         return None if any(tensor.shape[d] == 0 for d in self.dims) else self.function(tensor)
 
-    def __dask_tokenize__(self) -> Any:
-        return ("OrNothing", self.function.__dask_tokenize__(), self.dims)
 
-
-class _OrOther:
+class _OrOther(ChunkFunction):
     """Combines two partial results, of which one may be missing."""
 
     def __init__(self, function: Any) -> None:
@@ -310,9 +272,6 @@ class _OrOther:
 
     def __call__(self, one: Any, other: Any) -> Any:
         return other if one is None else one if other is None else self.function(one, other)
-
-    def __dask_tokenize__(self) -> Any:
-        return ("OrOther", self.function.__dask_tokenize__())
 
 
 @rule(minmax.aminmax)
@@ -332,7 +291,7 @@ def _logsumexp(form: Form, given: dict[str, Any]) -> Any:
     return by_parts(form, given, _LogSum(dims, _wide(sample.dtype)), _Call(tl.logaddexp))
 
 
-class _LogSum:
+class _LogSum(ChunkFunction):
     def __init__(self, dims: tuple[int, ...], dtype: Any) -> None:
         self.dims, self.dtype = dims, dtype
 
@@ -342,14 +301,11 @@ class _LogSum:
             return tensor.sum(self.dims, True).log()
         return tensor.logsumexp(self.dims, True)
 
-    def __dask_tokenize__(self) -> Any:
-        return ("LogSum", self.dims, str(self.dtype))
-
 
 # ---------------------------------------------------------------------------------------------------- mean, variance
 
 
-class _SumAndCount:
+class _SumAndCount(ChunkFunction):
     def __init__(self, dims: tuple[int, ...], dtype: Any) -> None:
         self.dims, self.dtype = dims, dtype
 
@@ -359,24 +315,18 @@ class _SumAndCount:
             count *= tensor.shape[d]
         return Partials(tensor.sum(self.dims, True, dtype=self.dtype), count)
 
-    def __dask_tokenize__(self) -> Any:
-        return ("SumAndCount", self.dims, str(self.dtype))
-
 
 def _added(one: Partials, other: Partials) -> Partials:
     return Partials(one.values[0] + other.values[0], one.values[1] + other.values[1])
 
 
-class _Divided:
+class _Divided(ChunkFunction):
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtype
 
     def __call__(self, partial: Partials) -> Any:
         total, count = partial.values
         return (total / count if count else total * float("nan")).to(self.dtype)
-
-    def __dask_tokenize__(self) -> Any:
-        return ("Divided", str(self.dtype))
 
 
 @computed(sums.mean)
@@ -385,7 +335,7 @@ def _mean(form: Form, given: dict[str, Any]) -> Any:
     return by_parts(form, given, _SumAndCount(dims, _wide(sample.dtype)), _added, _Divided(sample.dtype))
 
 
-class _Moments:
+class _Moments(ChunkFunction):
     """The count, the mean and the sum of squared differences from it, of a chunk."""
 
     def __init__(self, dims: tuple[int, ...], dtype: Any) -> None:
@@ -404,9 +354,6 @@ class _Moments:
         squares = (away * away.conj()).real if away.is_complex() else away * away
         return Partials(count, mean, squares.sum(self.dims, True))
 
-    def __dask_tokenize__(self) -> Any:
-        return ("Moments", self.dims, str(self.dtype))
-
 
 def _merged(one: Partials, other: Partials) -> Partials:
     """Combine the moments of two parts without losing digits to a large mean."""
@@ -419,7 +366,7 @@ def _merged(one: Partials, other: Partials) -> Partials:
     return Partials(total, mean + away * (m / total), squares + squares2 + square * (n * m / total))
 
 
-class _Spread:
+class _Spread(ChunkFunction):
     """Makes the variance or the standard deviation, with the mean where that is asked for, of moments."""
 
     def __init__(self, root: bool, mean: bool, correction: float, dtype: Any, mean_dtype: Any) -> None:
@@ -432,9 +379,6 @@ class _Spread:
         found = found.sqrt() if self.root else found
         found = found.to(self.dtype)
         return Partials(found, mean.to(self.mean_dtype)) if self.mean else found
-
-    def __dask_tokenize__(self) -> Any:
-        return ("Spread", self.root, self.mean, self.correction, str(self.dtype), str(self.mean_dtype))
 
 
 @computed(statistics.var, statistics.std, statistics.var_mean, statistics.std_mean)
@@ -459,7 +403,7 @@ def _variance(form: Form, given: dict[str, Any]) -> Any:
     if tensor._tl_data.ndim == 0:
         raise refused(form, "one number has no variance")
     _, dims, keepdim, _ = reduced_dims(form, given)
-    root = operation in (statistics.std.operation, statistics.std_mean.operation)
+    root = operation in (operation_of(statistics.std), operation_of(statistics.std_mean))
     dtype = sample[1].dtype if both else tensor.dtype
 
     def made(mean: bool) -> Any:
@@ -468,9 +412,7 @@ def _variance(form: Form, given: dict[str, Any]) -> Any:
         return finish, first
 
     finish, first = made(False)
-    spread = chunked(
-        tree(name_of(form), tensor, dims, keepdim, first, _merged, finish, one._tl_data.dtype), one
-    )
+    spread = chunked(tree(name_of(form), tensor, dims, keepdim, first, _merged, finish, one._tl_data.dtype), one)
     if not both:
         return spread
     with recording_block(False):
@@ -489,7 +431,7 @@ def reduced_dims(form: Form, given: dict[str, Any]) -> tuple[Any, tuple[int, ...
 # -------------------------------------------------------------------------------------------------- values and places
 
 
-class _Found:
+class _Found(ChunkFunction):
     """The extreme of a chunk and its place in the whole, along a dimension or in the order of all elements."""
 
     def __init__(self, largest: bool, dim: int | None, shape: tuple[int, ...], starts: Any) -> None:
@@ -514,11 +456,8 @@ class _Found:
         ones = (1,) * tensor.dim()
         return Partials(value.reshape(ones), tl.full(ones, whole, dtype=tl.int64, device=place.device))
 
-    def __dask_tokenize__(self) -> Any:
-        return ("Found", self.largest, self.dim, self.shape, self.starts)
 
-
-class _Better:
+class _Better(ChunkFunction):
     """Chooses the more extreme of two values, of equal ones the one whose place is first; NaN is the most extreme."""
 
     def __init__(self, largest: bool) -> None:
@@ -530,18 +469,17 @@ class _Better:
         (v, p), (w, q) = one.values, other.values
         better = (w > v) if self.largest else (w < v)
         if v.is_floating_point():
-            better = better.logical_and(v.isnan().logical_not()).logical_or(w.isnan().logical_and(v.isnan().logical_not()))
+            better = better.logical_and(v.isnan().logical_not()).logical_or(
+                w.isnan().logical_and(v.isnan().logical_not())
+            )
             same = (w == v).logical_or(w.isnan().logical_and(v.isnan()))
         else:
             same = w == v
         better = better.logical_or(same.logical_and(q < p))
         return Partials(tl.where(better, w, v), tl.where(better, q, p))
 
-    def __dask_tokenize__(self) -> Any:
-        return ("Better", self.largest)
 
-
-class _Only:
+class _Only(ChunkFunction):
     """Takes the value or the place."""
 
     def __init__(self, number: int) -> None:
@@ -549,9 +487,6 @@ class _Only:
 
     def __call__(self, partial: Partials) -> Any:
         return partial.values[self.number]
-
-    def __dask_tokenize__(self) -> Any:
-        return ("Only", self.number)
 
 
 def _located(name: str, tensor: Any, dim: int | None, keepdim: bool, largest: bool) -> Any:
@@ -584,7 +519,7 @@ def _argument(form: Form, given: dict[str, Any]) -> Any:
         return chunked(on_chunks(call, [tensor._tl_data.array], sample._tl_data.dtype), sample)
     where = None if dim is None else int(dim) % ndim
     _nonempty_place(form, tensor, where)
-    largest = form.operation is minmax.argmax.operation
+    largest = form.operation is operation_of(minmax.argmax)
     _, places = _located(name_of(form), tensor, where, bool(given.get("keepdim")), largest)
     return chunked(places, sample)
 
@@ -593,14 +528,16 @@ def _nonempty_place(form: Form, tensor: Any, dim: int | None) -> None:
     shape = tensor._tl_data.shape
     if (dim is None and 0 in shape) or (dim is not None and shape[dim] == 0):
         with recording_block(False):
-            form.operation.function(tensor._tl_data.sample.new_zeros(()).expand(shape), *(() if dim is None else (dim,)))
+            form.operation.function(
+                tensor._tl_data.sample.new_zeros(()).expand(shape), *(() if dim is None else (dim,))
+            )
 
 
 @rule(minmax.max, minmax.min)
 def _values_and_places(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given = arguments(form, args, kwargs)
     tensor, dim, keepdim = given["input"], given.get("dim"), bool(given.get("keepdim", False))
-    largest = form.operation is minmax.max.operation
+    largest = form.operation is operation_of(minmax.max)
     other = given.get("other") if given.get("other") is not None else dim if isinstance(dim, Tensor) else None
     if other is not None:
         return (tl.maximum if largest else tl.minimum)(tensor, other)
@@ -647,7 +584,7 @@ def _norm(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         "input": tensor, "ord": 2 if order is None or order == "fro" else order, "dim": given.get("dim"),
         "keepdim": bool(given.get("keepdim")), "dtype": given.get("dtype"),
     }  # fmt: skip
-    operation = norms.vector_norm.operation
+    operation = operation_of(norms.vector_norm)
     result = _vector_norm(form, wanted, called(operation.function, (tensor,), {k: wanted[k] for k in (
         "ord", "dim", "keepdim", "dtype",
     )}))  # fmt: skip
@@ -665,12 +602,10 @@ def _vector_norm(form: Form, given: dict[str, Any], sample: Any) -> Any:
     finish = _Root(float(order), sample.dtype)
     first = _Powers(float(order), dims, given.get("dtype") or tensor.dtype)
     combine = _Call(tl.maximum if order == float("inf") else tl.minimum if order == float("-inf") else tl.add)
-    return chunked(
-        tree(name_of(form), tensor, dims, keepdim, first, combine, finish, sample._tl_data.dtype), sample
-    )
+    return chunked(tree(name_of(form), tensor, dims, keepdim, first, combine, finish, sample._tl_data.dtype), sample)
 
 
-class _Powers:
+class _Powers(ChunkFunction):
     """The sum of the powers of the absolute values of a chunk."""
 
     def __init__(self, order: float, dims: tuple[int, ...], dtype: Any) -> None:
@@ -685,11 +620,8 @@ class _Powers:
         powers = sizes if self.order == 1 else sizes * sizes if self.order == 2 else sizes**self.order
         return powers.sum(self.dims, True)
 
-    def __dask_tokenize__(self) -> Any:
-        return ("Powers", self.order, self.dims, str(self.dtype))
 
-
-class _Root:
+class _Root(ChunkFunction):
     def __init__(self, order: float, dtype: Any) -> None:
         self.order, self.dtype = order, dtype
 
@@ -697,9 +629,6 @@ class _Root:
         if self.order not in (0, 1, float("inf"), float("-inf")):
             total = total.sqrt() if self.order == 2 else total ** (1 / self.order)
         return total.to(self.dtype)
-
-    def __dask_tokenize__(self) -> Any:
-        return ("Root", self.order, str(self.dtype))
 
 
 @rule(minmax.ties)
@@ -714,4 +643,3 @@ def _trace(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor = args[0] if args else kwargs["input"]
     called(form.function, (tensor,), {})
     return tensor.diagonal().sum()
-

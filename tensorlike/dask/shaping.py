@@ -10,19 +10,18 @@ from dask.array.core import normalize_chunks
 
 import tensorlike as tl
 from tensorlike.autograd.grad_mode import recording_block
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.dims import dim_tuple, inferred, one_dim, size_argument
 from tensorlike.tensor.ops.linalg import diagonals
 from tensorlike.tensor.ops.memory import placement
 from tensorlike.tensor.ops.reductions import sums
 from tensorlike.tensor.ops.shape import expanding, rearranging, reshaping
-from tensorlike.tensor.tensor import Tensor
 
 from .chunked import Method, called, chunked, name_of, refused, rule
 from .inplace import share
 from .mapping import mapped, on_chunks
 from .recording import arguments, step
-from .tasks import ChunkCall, Place
+from .tasks import ChunkCall, ChunkFunction, Place
 
 __all__ = ["expanded", "permuted", "rechunked", "reshaped", "summed_to"]
 
@@ -158,8 +157,8 @@ def _unflatten(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         parts = inferred(sizes, size)
     except RuntimeError:
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {where} ({size}) in the input "
-            "tensor"
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {where} ({size}) in the "
+            "input tensor"
         ) from None
     return share(reshaped(tensor, (*shape[:where], *parts, *shape[where + 1 :])), tensor)
 
@@ -189,13 +188,13 @@ def _permute(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         probe = tensor._tl_data.sample.new_empty(tuple(range(2, ndim + 2))).detach()
     moved = form.key(probe, *args[1:], **{k: v for k, v in kwargs.items() if v is not tensor})
     order = [n - 2 for n in moved.shape]
-    result = permuted(tensor, order) if order != list(range(ndim)) or ndim == 0 else permuted(tensor, order)
+    result = permuted(tensor, order)
     if form.operation in _CONJUGATING and tensor.is_complex():
         return result.conj()
     return share(result, tensor)
 
 
-_CONJUGATING = (reshaping.adjoint.operation, Method.H.fget._form.operation, Method.mH.fget._form.operation)
+_CONJUGATING = (operation_of(reshaping.adjoint), operation_of(Method.H), operation_of(Method.mH))
 
 
 @rule(reshaping.squeeze)
@@ -223,12 +222,18 @@ def widened(tensor: Any, dim: int) -> Any:
     numbers = list(range(tensor._tl_data.ndim))
     result = [*numbers[:dim], len(numbers), *numbers[dim:]]
     found = one_call(
-        "unsqueeze", Method.unsqueeze, tensor, dim, indices=[tuple(numbers)], result=tuple(result), new={len(numbers): 1}
+        "unsqueeze",
+        Method.unsqueeze,
+        tensor,
+        dim,
+        indices=[tuple(numbers)],
+        result=tuple(result),
+        new={len(numbers): 1},
     )
     return step("UnsqueezeBackward0", like(tensor, found), (tensor,), lambda grad: grad.squeeze(dim))
 
 
-# ---------------------------------------------------------------------------------------------------------- broadcasting
+# ------------------------------------------------------------------------------------------------------- broadcasting
 
 
 def expanded(tensor: Any, shape: tuple[int, ...], name: str = "expand") -> Any:
@@ -251,14 +256,11 @@ def expanded(tensor: Any, shape: tuple[int, ...], name: str = "expand") -> Any:
     return step("ExpandBackward0", like(tensor, found), (tensor,), lambda grad: summed_to(grad, before))
 
 
-class _Expanded:
+class _Expanded(ChunkFunction):
     """Repeats a chunk to a shape."""
 
     def __call__(self, tensor: Any, shape: tuple[int, ...]) -> Any:
         return tensor.expand(shape)
-
-    def __dask_tokenize__(self) -> str:
-        return "expand"
 
 
 def _expanded_array(call: ChunkCall, array: Any, chunks: Any, lead: int) -> Any:
@@ -364,7 +366,7 @@ def _itself(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _flip_one(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor = args[0] if args else kwargs["input"]
     called(form.function, (tensor,), {})
-    return tensor.flip(1 if form.operation is tl.fliplr.operation else 0)
+    return tensor.flip(1 if form.operation is operation_of(tl.fliplr) else 0)
 
 
 @rule(tl.rot90)
@@ -400,20 +402,27 @@ def _meshgrid(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 @rule(diagonals.tril, diagonals.triu)
 def _triangle(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Keep a triangle: the elements of a mask that depends on the places of the chunk."""
-    from .creation import in_chunks
     from dask.layers import ArraySliceDep
+
+    from .creation import in_chunks
 
     given = arguments(form, args, kwargs)
     tensor, offset = given["input"], given.get("diagonal", 0)
     sample = called(form.function, (tensor,), {"diagonal": offset})
     del sample
-    lower = form.operation is diagonals.tril.operation
+    lower = form.operation is operation_of(diagonals.tril)
     chunks = tensor._tl_data.array.chunks[-2:]
-    mask = in_chunks(name_of(form), _Triangle(lower, offset), chunks, tensor._tl_data.sample.new_ones((1, 1)).bool(), of=ArraySliceDep)
+    mask = in_chunks(
+        name_of(form),
+        _Triangle(lower, offset),
+        chunks,
+        tensor._tl_data.sample.new_ones((1, 1)).bool(),
+        of=ArraySliceDep,
+    )
     return tensor.where(mask, tensor.new_zeros(()))
 
 
-class _Triangle:
+class _Triangle(ChunkFunction):
     """Makes a chunk of the mask of a triangle."""
 
     def __init__(self, lower: bool, offset: int) -> None:
@@ -423,9 +432,3 @@ class _Triangle:
         rows, columns = (tl.arange(s.start, s.stop) for s in slices)
         places = columns - rows.unsqueeze(1)
         return places <= self.offset if self.lower else places >= self.offset
-
-    def __dask_tokenize__(self) -> Any:
-        return ("Triangle", self.lower, self.offset)
-
-
-__all__ += ["Tensor"]

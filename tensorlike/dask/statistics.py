@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import tensorlike as tl
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.tensor import Tensor
 
 from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, rule
 from .mapping import mapped, on_chunks
 from .recording import arguments
 from .reductions import Partials, tree
-from .tasks import ChunkCall, Place
+from .tasks import ChunkCall, ChunkFunction, Place
 
 __all__: list[str] = []
 
 
-class _Histogram:
+class _Histogram(ChunkFunction):
     """Counts the elements of a chunk in bins."""
 
     def __init__(self, bins: int, low: float, high: float) -> None:
@@ -25,9 +25,6 @@ class _Histogram:
 
     def __call__(self, tensor: Any) -> Any:
         return Partials(tensor.histc(self.bins, self.low, self.high))
-
-    def __dask_tokenize__(self) -> Any:
-        return ("Histogram", self.bins, self.low, self.high)
 
 
 def _added(one: Partials, other: Partials) -> Partials:
@@ -79,7 +76,7 @@ def _histc(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return _overall("histc", tensor, _Histogram(int(bins), low, high), _added, _first, int(bins), sample)
 
 
-class _Bincount:
+class _Bincount(ChunkFunction):
     """Counts each number of a chunk."""
 
     def __init__(self, minlength: int) -> None:
@@ -87,9 +84,6 @@ class _Bincount:
 
     def __call__(self, tensor: Any) -> Any:
         return Partials(tensor.bincount(minlength=self.minlength))
-
-    def __dask_tokenize__(self) -> Any:
-        return ("Bincount", self.minlength)
 
 
 def _added_longer(one: Partials, other: Partials) -> Partials:
@@ -112,14 +106,11 @@ def _bincount(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     )  # fmt: skip
 
 
-class _Distinct:
+class _Distinct(ChunkFunction):
     """Finds the distinct values of a chunk and how often each occurs."""
 
     def __call__(self, tensor: Any) -> Any:
         return Partials(*tl.unique(tensor, return_counts=True))
-
-    def __dask_tokenize__(self) -> Any:
-        return "Distinct"
 
 
 def _united(one: Partials, other: Partials) -> Partials:
@@ -147,10 +138,10 @@ def _unique(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return found, _overall("unique_counts", tensor, _Distinct(), _united, _second, unknown, counts)
 
 
-# ------------------------------------------------------------------------------------------------------ looking values up
+# -------------------------------------------------------------------------------------------------- looking values up
 
 
-class _With:
+class _With(ChunkFunction):
     """Calls a function with ordinary tensors that all chunks share."""
 
     def __init__(self, function: Any, before: tuple[Any, ...], after: tuple[Any, ...], options: dict[str, Any]) -> None:
@@ -159,22 +150,17 @@ class _With:
     def __call__(self, tensor: Any) -> Any:
         return self.function(*self.before, tensor, *self.after, **self.options)
 
-    def __dask_tokenize__(self) -> Any:
-        from dask.tokenize import normalize_token
-
-        return ("With", self.function.__name__, normalize_token((self.before, self.after, self.options)))
-
 
 @rule(tl.bucketize, tl.isin, tl.searchsorted)
 def _looked_up(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given = arguments(form, args, kwargs)
     names = list(given)
-    sought = names[1] if form.operation is tl.searchsorted.operation else names[0]
+    sought = names[1] if form.operation is operation_of(tl.searchsorted) else names[0]
     table = names[0] if sought == names[1] else names[1]
     values, known = given.pop(sought), given.pop(table)
     if not is_chunked(values) or any(is_chunked(v) for v in (known, *given.values())):
         raise refused(form, "the values are in chunks, and what they are looked up in is an ordinary tensor")
-    if form.operation is tl.searchsorted.operation and known.dim() != 1:
+    if form.operation is operation_of(tl.searchsorted) and known.dim() != 1:
         raise refused(form, "it looks up in one sorted vector")
     shared = known.detach().clone() if isinstance(known, Tensor) else known
     rest = {k: v for k, v in given.items() if v is not None}

@@ -14,6 +14,7 @@ from contextvars import Context
 from typing import Any
 
 import numpy as np
+from dask.tokenize import normalize_token
 
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch.operation import form_of
@@ -23,11 +24,23 @@ from tensorlike.tensor.declaration import DECLARATIONS
 from tensorlike.tensor.from_data import tensor as tensor_of
 from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["ChunkCall", "ChunkError", "Place", "array_in", "chunk_from", "only", "picked", "portable"]
+__all__ = ["ChunkCall", "ChunkError", "ChunkFunction", "Place", "array_in", "chunk_from", "only", "picked", "portable"]
 
 
 class ChunkError(RuntimeError):
     """Raised by `compute` when a function fails on a chunk; the error of the function is its cause."""
+
+
+class ChunkFunction:
+    """The base of what tasks call: a function with settings, which are its attributes.
+
+    Two of one class with the same settings are the same function to Dask, which so finds tasks that are there already.
+    """
+
+    __slots__ = ("__dict__",)
+
+    def __dask_tokenize__(self) -> Any:
+        return (type(self).__module__, type(self).__qualname__, normalize_token(vars(self)))
 
 
 class Place:
@@ -42,17 +55,15 @@ class Place:
         return (Place, (self.number,))
 
     def __dask_tokenize__(self) -> tuple[str, int]:
-        return ("chunk", self.number)
+        return ("place", self.number)
 
 
-class ChunkCall:
+class ChunkCall(ChunkFunction):
     """One function call on the tensors of one chunk of each operand: `call(index, *blocks)`.
 
     `arguments` are the positional and keyword arguments of the function, with places for the blocks. The index of the
     chunk is for the message of an error, unless the function `takes_index`.
     """
-
-    __slots__ = ("arguments", "function", "name", "takes_index")
 
     def __init__(
         self,
@@ -81,17 +92,6 @@ class ChunkCall:
             raise ChunkError(
                 f"{self.name}() failed on the chunk {tuple(index)}: {type(error).__name__}: {error}"
             ) from error
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (ChunkCall, (self.function, self.arguments, self.name, self.takes_index))
-
-    def __dask_tokenize__(self) -> Any:
-        from dask.tokenize import normalize_token
-
-        function = self.function
-        named = getattr(function, "_form", None)
-        known = named.full_name if named is not None and named.function is function else normalize_token(function)
-        return ("ChunkCall", known, self.name, self.takes_index, normalize_token(self.arguments))
 
 
 class _Internal:

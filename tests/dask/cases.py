@@ -194,6 +194,18 @@ def rows_with_samples() -> list[tuple[str, Form]]:
 
 
 __all__ = [
-    "CUTS", "Computed", "called", "check", "compare", "compare_gradients", "cut", "dtype_of", "nothing_computed", "plain", "randomness",
-    "refusal", "rows_with_samples", "wrapped",
-]  # fmt: skip
+    "CUTS",
+    "Computed",
+    "called",
+    "check",
+    "compare",
+    "compare_gradients",
+    "cut",
+    "dtype_of",
+    "nothing_computed",
+    "plain",
+    "randomness",
+    "refusal",
+    "rows_with_samples",
+    "wrapped",
+]
