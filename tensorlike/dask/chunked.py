@@ -48,7 +48,7 @@ class _Nowhere(Elsewhere):
 
 
 class Chunks(Described):
-    """What stands for the array of a chunked tensor: a dask array of tensors, and a sample tensor of one element."""
+    """Stand-in for the array of a chunked tensor: a dask array of tensors, and a sample tensor of one element."""
 
     __slots__ = ("array", "sample")
 

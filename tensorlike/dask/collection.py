@@ -44,7 +44,7 @@ class ChunkedCollection:
     def __dask_tokenize__(self) -> Any:
         return ("ChunkedTensor", self._tl_data.array.name)
 
-    #: Blockwise tasks are fused, slices taken early, tasks that nobody needs left out, as for a dask array.
+    #: Blockwise tasks are fused, slices taken early, tasks that are not needed left out, as for a dask array.
     __dask_optimize__ = staticmethod(da.Array.__dask_optimize__)
     __dask_scheduler__ = staticmethod(threaded_get)
 

@@ -17,6 +17,7 @@ from tensorlike.autograd.grad_mode import grad_enabled, recording_block
 from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import version_counter
 from tensorlike.dispatch.operation import Form, operation_of
+from tensorlike.dispatch.pytree import map_leaves
 from tensorlike.tensor.ops.memory import inplace
 from tensorlike.tensor.tensor import Tensor
 
@@ -48,7 +49,9 @@ def rebound(form: Form, function: Callable[..., Any], args: tuple[Any, ...], kwa
 
     # What it was, for the derivatives of what is computed from it.
     before = kept(target)
-    rest, named = args[1:], {k: v for k, v in kwargs.items() if v is not target}
+    rest, named = map_leaves(
+        lambda v: before if v is target else v, (args[1:], {k: v for k, v in kwargs.items() if v is not target})
+    )
     return take_over(form, target, function(before, *rest, **named))
 
 
@@ -125,6 +128,23 @@ def _copy(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return take_over(form, target, _in_place_of(target, result.expand(tuple(target.shape))))
 
 
+@rule(inplace.fill)
+def _fill(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return a tensor filled with a number, or with that of a tensor without dimensions."""
+    from .chunked import called
+
+    target, value = (*args, *kwargs.values())
+    called(form.function, (target, value), {})
+    with recording_block(False):
+        filled = target._tl_zeros(target._tl_data.shape, target._tl_data.dtype)
+    if isinstance(value, Tensor):
+        filled = (filled + value).to(target.dtype)
+    elif value != 0:
+        with recording_block(False):
+            filled = target.new_full(target._tl_data.shape, value)
+    return _in_place_of(target, filled)
+
+
 @rule(inplace.zero_, inplace.fill_)
 def _filled(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     target = args[0] if args else kwargs["input"]
@@ -132,27 +152,7 @@ def _filled(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not is_chunked(target):
         raise refused(form, "an ordinary tensor cannot hold what is not computed yet")
     check_writable(form, target)
-    if isinstance(value, Tensor):
-        return take_over(form, target, (target.detach() * 0 + value).to(target.dtype))
-    with recording_block(False):
-        filled = target._tl_zeros(target._tl_data.shape, target._tl_data.dtype) if value == 0 else target.new_full(
-            tuple(target.shape), value
-        )  # fmt: skip
-    return take_over(form, target, _in_place_of(target, filled))
-
-
-def _in_place_of(target: Any, result: Any) -> Any:
-    """Return `result` recorded as what replaces the elements of `target`, which get no gradient."""
-    from .recording import kept, step
-
-    fresh = kept(result)
-    fresh._tl_edge, fresh._tl_tracked = None, False
-    return step("CopyBackwards", fresh, (kept(target), result), lambda grad: (None, grad))
-
-
-@rule(Method.resize, Method.resize_as)
-def _resized(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    raise refused(form, "it keeps elements by their order in memory: use reshape() or narrow()")
+    return take_over(form, target, inplace.fill(target, value))
 
 
 __all__ += ["check_writable"]

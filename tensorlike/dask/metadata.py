@@ -1,4 +1,4 @@
-"""What a chunked tensor says of itself without computing anything, and what it refuses to say."""
+"""Attributes of a chunked tensor that need no computing, and the refusal of those that do."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ def _einsum(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     for position in range(1, len(operands)):
         later = {*wanted, *(n for i in indices[position + 1 :] for n in i)}
         other, second = operands[position], indices[position]
-        # What only one of the two has and nobody needs is summed first.
+        # A dimension of one of the two that is not needed is summed over first.
         tensor, index = _summed_alone(tensor, index, {*second, *later})
         other, second = _summed_alone(other, second, {*index, *later})
         kept = tuple(n for n in dict.fromkeys((*index, *second)) if n in later)

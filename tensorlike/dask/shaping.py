@@ -18,6 +18,7 @@ from tensorlike.tensor.ops.reductions import sums
 from tensorlike.tensor.ops.shape import expanding, rearranging, reshaping
 
 from .chunked import Method, called, chunked, name_of, refused, rule
+from .creation import chunks_for
 from .inplace import share
 from .mapping import mapped, on_chunks
 from .recording import arguments, step
@@ -49,7 +50,12 @@ def rechunked(tensor: Any, chunks: Any = "auto", options: Any = None) -> Any:
     array = tensor._tl_data.array
     if any(n != n for n in array.shape):
         tensor._tl_data.shape  # noqa: B018, the error of unknown sizes
-    found = array.rechunk(chunks, **(options or {}))
+    if isinstance(chunks, dict):
+        wanted = list(array.chunks)
+        for dim, one in chunks.items():
+            wanted[one_dim(dim, array.ndim)] = one
+        chunks = tuple(wanted)
+    found = array.rechunk(chunks_for("rechunk", array.shape, chunks, array.dtype), **(options or {}))
     if found is array:
         return tensor
     before = array.chunks

@@ -1,4 +1,4 @@
-"""What the task of one chunk runs: the public function on the chunk's tensors, and how its errors are told.
+"""The task of one chunk: a public function called with the chunk's tensors, and how its errors are told.
 
 # Note [Tasks on chunks]
 A task calls a public function on tensors, so that a chunk may be of any tensor-like type. It runs in a context of its
