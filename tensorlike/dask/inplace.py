@@ -128,6 +128,23 @@ def _copy(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return take_over(form, target, _in_place_of(target, result.expand(tuple(target.shape))))
 
 
+def _in_place_of(target: Any, result: Any) -> Any:
+    """Return `result` recorded as the replacement of the elements of `target`, whose gradient is zero."""
+    from .recording import kept, step
+
+    fresh = kept(result)
+    fresh._tl_edge, fresh._tl_tracked = None, False
+    shape = target._tl_data.shape
+    return step(
+        "CopyBackwards", fresh, (kept(target), result), lambda grad: (grad._tl_zeros(shape, grad._tl_data.dtype), grad)
+    )
+
+
+@rule(Method.resize, Method.resize_as)
+def _resized(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    raise refused(form, "it keeps elements by their order in memory: use reshape() or narrow()")
+
+
 @rule(inplace.fill)
 def _fill(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return a tensor filled with a number, or with that of a tensor without dimensions."""
