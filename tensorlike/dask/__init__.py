@@ -6,6 +6,11 @@ is computed before `compute()` or `persist()`. It needs the extra `tensorlike[da
 
 from __future__ import annotations
 
+try:
+    import dask.array
+except ImportError as error:
+    raise ImportError("tensorlike.dask needs Dask: python3 -m pip install 'tensorlike[dask]'") from error
+
 from . import (
     along,
     conversion,
@@ -28,6 +33,8 @@ from .mapping import map_chunks
 from .random import normal, rand, randint, randn
 from .reading import from_dask, from_parquet, from_tensor, from_zarr, to_dask
 from .tasks import ChunkError
+
+del dask
 
 __all__ = [
     "ChunkError",

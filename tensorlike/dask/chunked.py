@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from typing import Any, NoReturn
-from weakref import WeakSet
+from weakref import ref
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.autograd.tensor_base import STAND_INS, wrap_as
 from tensorlike.dispatch.operation import INPLACE_VIEW, Form, form_of, operation_of
-from tensorlike.dispatch.pytree import map_leaves
+from tensorlike.dispatch.pytree import instances, map_leaves
 from tensorlike.tensor.backends import device_of
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.transforms.description import Described, Elsewhere, NoArray
@@ -86,7 +86,7 @@ class ChunkedTensor(ChunkedCollection, Tensor):
 
     _tl_transformed = True  # It is asked under every guard, since nothing else can compute with it.
     #: The tensors that would share memory with this one if they had any: see Note [In-place in chunks].
-    _sharing: WeakSet[ChunkedTensor] | None = None
+    _sharing: list[ref[ChunkedTensor]] | None = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> ChunkedTensor:
         raise TypeError(
@@ -248,7 +248,7 @@ def answer(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if operation.chunking is not None:
             found = operation.chunking(form, args, kwargs)
             if found is not NotImplemented:
-                return found
+                return shared(found, args) if operation.view and args else found
         if operation.elementwise and not form.inplace:
             from .elementwise import elementwise
 
@@ -258,6 +258,15 @@ def answer(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     except NoArray:
         raise refused(form) from None
     raise refused(form)
+
+
+def shared(found: Any, args: tuple[Any, ...]) -> Any:
+    """Return the results of a view, which would share memory with the first operand, known as such."""
+    from .inplace import share
+
+    for result in instances(found, ChunkedTensor):
+        share(result, args[0])
+    return found
 
 
 def number_needed(form: Form) -> NoReturn:

@@ -598,7 +598,7 @@ def _diagonal(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     zero = tensor.new_zeros(())
     from .creation import eye
 
-    mask = eye(count, chunks=square._tl_data.array.chunks[-2:]).bool()
+    mask = eye(count, chunks=square._tl_data.array.chunks[-2:], device=tensor.device).bool()
     return square.where(mask, zero).sum(-1).to(tensor.dtype)
 
 

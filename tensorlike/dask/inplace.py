@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakSet
+from weakref import ref
 
 from tensorlike.autograd.grad_mode import grad_enabled, recording_block
 from tensorlike.autograd.node import edge_of
@@ -30,10 +30,14 @@ def share(result: Any, source: Any) -> Any:
     """Return `result`, which would share memory with the chunked tensor `source`, known as such."""
     if result is source or not is_chunked(result) or not is_chunked(source):
         return result
-    if source._sharing is None:
-        source._sharing = WeakSet((source,))
-    result._sharing = source._sharing
-    result._sharing.add(result)
+    # References, since sets compare tensors, which is elementwise.
+    family = source._sharing
+    if family is None:
+        family = source._sharing = [ref(source)]
+    if result._sharing is not family:
+        family[:] = [r for r in family if r() is not None]
+        family.append(ref(result))
+        result._sharing = family
     return result
 
 
@@ -74,7 +78,7 @@ def check_writable(form: Form, target: Any) -> None:
             f"{name}(): a leaf Variable that requires grad is being used in an in-place operation. Write to it under "
             "no_grad(), or clone() it first."
         )
-    if target._sharing is not None and len(target._sharing) > 1:
+    if target._sharing is not None and sum(r() is not None for r in target._sharing) > 1:
         raise RuntimeError(
             f"{name}() of a tensor in chunks that has views, or is one: the others would keep their elements, since "
             "chunks have no memory to share. Use the out-of-place form, or clone() the view first."

@@ -17,8 +17,8 @@ from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.dispatch.pytree import map_leaves
 from tensorlike.tensor.tensor import Tensor
 
-from .chunked import chunked
-from .mapping import on_chunks, templated
+from .chunked import called, chunked, is_chunked
+from .mapping import array_of, on_chunks, templated
 from .recording import kept, needs_grad, step
 from .shaping import rechunked
 from .tasks import ChunkCall, ChunkFunction, Place, portable
@@ -108,8 +108,6 @@ class _Numbered(ChunkFunction):
 
 def _operands(args: Any, kwargs: Any) -> list[Any]:
     """Return the tensors that `templated` makes operands of a task, in its order."""
-    from .chunked import is_chunked
-
     found: list[Any] = []
 
     def noted(value: Any) -> Any:
@@ -163,12 +161,11 @@ def _numblocks(grad: Any, tensors: list[Any], indices: Sequence[Index], result: 
 
 def apart(name: str, function: Callable[..., Any], *tensors: Any, **options: Any) -> Any:
     """Return an elementwise function of tensors in effect, whose operands broadcast, with its history."""
-    from .chunked import called
-
     sample = called(function, tensors, options)
     rank = max(t.dim() for t in tensors)
     if any(t.dim() != rank for t in tensors) or len({tuple(t.shape) for t in tensors}) > 1:
-        tensors = tuple(tl.broadcast_tensors(*tensors))
+        # An ordinary operand is repeated chunk by chunk, and not in memory.
+        tensors = tuple(tl.broadcast_tensors(*[t if is_chunked(t) else kept(t, array_of(t)) for t in tensors]))
     numbers = tuple(range(rank))
     return differentiated(name, function, tensors, options, sample, [numbers] * len(tensors), numbers)
 

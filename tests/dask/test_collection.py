@@ -134,7 +134,8 @@ def test_values_are_not_computed_behind_the_back(x: td.ChunkedTensor) -> None:
     one = x.sum()
     for ask in (bool, float, int, complex, lambda t: t.item(), lambda t: t.tolist(), lambda t: t.numpy(), np.asarray,
                 lambda t: range(t), lambda t: 1 in t, lambda t: f"{t:.2f}"):  # fmt: skip
-        with nothing_computed(), pytest.raises(RuntimeError, match=r"needs the values of a tensor in chunks.*compute\(\)"):
+        refusal = r"needs the values of a tensor in chunks.*compute\(\)"
+        with nothing_computed(), pytest.raises(RuntimeError, match=refusal):
             ask(one)
     with nothing_computed(), pytest.raises(NotImplementedError, match="no memory of its own"):
         x.data_ptr()
@@ -144,7 +145,7 @@ def test_values_are_not_computed_behind_the_back(x: td.ChunkedTensor) -> None:
 
 def test_unknown_sizes(x: td.ChunkedTensor) -> None:
     chosen = x.reshape(12)[x.reshape(12) > 4]
-    assert repr(chosen) == "ChunkedTensor(shape=(?,), chunks=((?, ?, ?, ?),), dtype=tensorlike.float32)" or "?" in repr(chosen)
+    assert repr(chosen).startswith("ChunkedTensor(shape=(?,), chunks=(")
     with pytest.raises(RuntimeError, match=r"not known before it is computed.*compute_chunk_sizes\(\)"):
         chosen.shape
     with pytest.raises(RuntimeError, match="compute_chunk_sizes"):

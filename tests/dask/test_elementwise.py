@@ -160,7 +160,7 @@ def test_memory_that_is_not_contiguous() -> None:
 
 def test_shapes_that_do_not_broadcast() -> None:
     x = td.ones(4, 3, chunks=2)
-    with pytest.raises(RuntimeError, match=r"add\(\): The size of tensor a \(3\) must match the size of tensor b \(5\)"):
+    with pytest.raises(RuntimeError, match=r"add\(\): The size of tensor a \(3\) must match the size of tensor b"):
         x + td.ones(5)
     with pytest.raises(RuntimeError, match=r"The size of tensor a \(3\) must match"):
         x + tl.ones(5)

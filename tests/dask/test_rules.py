@@ -276,7 +276,7 @@ def test_counting() -> None:
 def test_an_error_names_the_chunk_and_the_function() -> None:
     x = td.from_dask(da.from_array(np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), chunks=(2, 2)))
     matrices = x.reshape(2, 2, 2).rechunk((1, 2, 2))
-    with pytest.raises(td.ChunkError, match=r"cholesky\(\) failed on the chunk \(0, 0, 0\)|inv\(\) failed on the chunk") as caught:
+    with pytest.raises(td.ChunkError, match=r"inv\(\) failed on the chunk \(0, 0, 0\): LinAlgError") as caught:
         compute(tl.linalg.inv(matrices))
     assert isinstance(caught.value, RuntimeError)
     assert type(caught.value.__cause__).__name__ == "LinAlgError"
@@ -293,9 +293,10 @@ def test_an_error_names_the_chunk_and_the_function() -> None:
 
 def test_a_function_without_a_rule_names_the_way_out() -> None:
     x = td.ones(4, 3, chunks=2)
-    with nothing_computed(), pytest.raises(NotImplementedError, match=r"kron\(\) of a tensor in chunks: there is no rule for it; use map_chunks\(\)"):  # fmt: skip
+    refusal = r"kron\(\) of a tensor in chunks: there is no rule for it; use map_chunks\(\)"
+    with nothing_computed(), pytest.raises(NotImplementedError, match=refusal):
         tl.kron(x, x)
-    with nothing_computed(), pytest.raises(NotImplementedError, match="it takes a batch in chunks|only its first operand"):
+    with nothing_computed(), pytest.raises(NotImplementedError, match="only its first operand may be in chunks"):
         tl.nn.functional.conv1d(tl.ones(2, 3, 4), td.ones(1, 3, 2))
 
 
