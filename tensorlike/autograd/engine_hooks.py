@@ -75,8 +75,12 @@ def call_tensor_hooks(node: Node, grad: Any, *, retain: bool) -> Any:
         with accumulating:
             if tensor._tl_grad_value is not None:
                 tensor._tl_grad_value = tensor._tl_grad_value + value
+            elif grad_enabled():
+                tensor._tl_grad_value = value
+            elif value._tl_transformed:  # It has no array.
+                tensor._tl_grad_value = value.detach()
             else:
-                tensor._tl_grad_value = value if grad_enabled() else wrap(PROVIDED.copy_array(value._tl_data))
+                tensor._tl_grad_value = wrap(PROVIDED.copy_array(value._tl_data))
     return values[0] if single else values
 
 

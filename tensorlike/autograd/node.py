@@ -24,7 +24,7 @@ from tensorlike.dispatch.state import STATE
 
 from .grad_mode import grad_enabled
 from .hooks import RemovableHandle, register_hook
-from .tensor_base import PROVIDED, AutogradMeta, TensorBase, is_view, wrap
+from .tensor_base import PROVIDED, AutogradMeta, TensorBase, is_view, wrap, wrap_saved
 
 __all__ = [
     "RELEASED",
@@ -476,7 +476,7 @@ def unpack(saved: Any, edge: Edge | None, node: Node) -> Any:
     if type(saved) is not tuple:
         if saved is RELEASED:
             raise RuntimeError(_FREED)
-        return saved if type(saved) is not Packed else _attached(wrap(saved.tensor()._tl_data), edge, None)
+        return saved if type(saved) is not Packed else _attached(wrap_saved(saved.tensor()._tl_data), edge, None)
     array, counter, version = saved
     if counter[0] != version:
         raise RuntimeError(
@@ -485,7 +485,7 @@ def unpack(saved: Any, edge: Edge | None, node: Node) -> Any:
             "instead. Hint: the in-place operation came after the value was saved; use its out-of-place form, or "
             "clone() the value first."
         )
-    tensor = wrap(array)
+    tensor = wrap_saved(array)
     return tensor if edge is None else _attached(tensor, edge, counter)
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PROVIDED",
+    "STAND_INS",
     "STATE_SLOTS",
     "AutogradMeta",
     "TensorBase",
@@ -39,6 +40,7 @@ __all__ = [
     "version_counter",
     "wrap",
     "wrap_as",
+    "wrap_saved",
 ]
 
 _new = object.__new__
@@ -150,6 +152,17 @@ def wrap(array: Any) -> Tensor:
     tensor._tl_tracked = False
     tensor._tl_edge = tensor._tl_counter = tensor._tl_meta = None
     return tensor  # type: ignore[no-any-return]
+
+
+#: The type of tensors by the type of what stands in for their array, for saved values; see `wrap_saved`.
+STAND_INS: dict[type, type] = {}
+
+
+def wrap_saved(array: Any) -> Any:
+    """Return a tensor around what a node saved: an array, or what stands in for that of a tensor-like type."""
+    if STAND_INS and type(array) in STAND_INS:
+        return wrap_as(STAND_INS[type(array)], array)
+    return wrap(array)
 
 
 def wrap_as(cls: type, array: Any) -> Any:

@@ -1,11 +1,66 @@
-"""Training on data in chunks, with Dask: on one machine's cores, or on a cluster whose memory holds the data.
+"""Data that outgrows one process, with Dask: tensors in chunks, and training on chunks.
 
-The forward and the backward of each chunk run on the worker where the chunk lies; sums of gradients travel. It needs
-Dask: `pip install "tensorlike[dask]"`.
+A `ChunkedTensor` holds a dask array of tensors. Functions of tensors, and `backward`, add tasks to its graph; nothing
+is computed before `compute()` or `persist()`. `data_parallel` and `value_and_grad` run forward and backward of each
+chunk on the worker where the chunk lies, and send sums of gradients. It needs the extra `tensorlike[dask]`.
 """
 
 from __future__ import annotations
 
-from .data_parallel import DataParallel, data_parallel, value_and_grad
+try:
+    import dask.array
+except ImportError as error:
+    raise ImportError("tensorlike.dask needs Dask: python3 -m pip install 'tensorlike[dask]'") from error
 
-__all__ = ["DataParallel", "data_parallel", "value_and_grad"]
+# The modules with rules register them when they are imported.
+from . import along as _along  # noqa: F401
+from . import conversion as _conversion  # noqa: F401
+from . import elementwise as _elementwise  # noqa: F401
+from . import indexing as _indexing  # noqa: F401
+from . import inplace as _inplace  # noqa: F401
+from . import joining as _joining  # noqa: F401
+from . import linalg as _linalg  # noqa: F401
+from . import metadata as _metadata  # noqa: F401
+from . import nn as _nn  # noqa: F401
+from . import products as _products  # noqa: F401
+from . import reductions as _reductions  # noqa: F401
+from . import shaping as _shaping  # noqa: F401
+from . import statistics as _statistics  # noqa: F401
+from .chunked import ChunkedTensor
+from .collection import compute, persist
+from .creation import arange, empty, eye, from_function, full, linspace, ones, zeros
+from .data_parallel import DataParallel, data_parallel, value_and_grad
+from .mapping import map_chunks
+from .random import normal, rand, randint, randn
+from .reading import from_dask, from_parquet, from_tensor, from_zarr, to_dask
+from .tasks import ChunkError
+
+del dask
+
+__all__ = [
+    "ChunkError",
+    "ChunkedTensor",
+    "DataParallel",
+    "arange",
+    "compute",
+    "data_parallel",
+    "empty",
+    "eye",
+    "from_dask",
+    "from_function",
+    "from_parquet",
+    "from_tensor",
+    "from_zarr",
+    "full",
+    "linspace",
+    "map_chunks",
+    "normal",
+    "ones",
+    "persist",
+    "rand",
+    "randint",
+    "randn",
+    "to_dask",
+    "value_and_grad",
+    "zeros",
+]

@@ -132,6 +132,7 @@ class Operation:
     __slots__ = (
         "autocast",
         "batching",
+        "chunking",
         "comparable",
         "composite",
         "deprecated_orders",
@@ -187,6 +188,8 @@ class Operation:
         #: The rules of forward mode and of whole batches, where the transforms have one.
         self.jvp: Callable[..., Any] | None = None
         self.batching: Callable[..., Any] | None = None
+        #: The rule for tensors in chunks, where `tensorlike.dask` has one.
+        self.chunking: Callable[..., Any] | None = None
         #: The dtype in which `amp.autocast` runs it, by device type: see `tensorlike.amp.policies`.
         self.autocast: Mapping[str, str] = {}
         #: Whether its in-place methods are functions of the namespace too, `tl.exp_`; a name says which one.
@@ -210,6 +213,12 @@ class Operation:
         if self.batching is not None:
             raise ValueError(f"{self.full_name} has a batching rule already")
         self.batching = rule
+
+    def def_chunking(self, rule: Callable[..., Any]) -> None:
+        """Give the operation a rule for tensors in chunks: `rule(form, args, kwargs)`, see `tensorlike.dask`."""
+        if self.chunking is not None:
+            raise ValueError(f"{self.full_name} has a rule for chunks already")
+        self.chunking = rule
 
     @property
     def full_name(self) -> str:

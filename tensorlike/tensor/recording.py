@@ -298,7 +298,7 @@ def node_methods(d: Declaration) -> tuple[Callable[..., Any], Callable[..., None
     def apply(self: Any, grad: Any) -> tuple[Any, ...]:
         edges = self._tl_edges
         found: list[Any] = []
-        if is_raw and not get_state().recording:
+        if is_raw and not grad._tl_transformed and not get_state().recording:
             array = grad._tl_data
             for place, _, _, _, raw, readers in plan:
                 wanted = raw is not None and edges[place] is not None

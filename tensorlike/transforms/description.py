@@ -7,27 +7,29 @@ from typing import Any, NoReturn
 
 from tensorlike.tensor.layouts import steps_of
 
-__all__ = ["Described", "NoArray"]
+__all__ = ["Described", "Elsewhere", "NoArray"]
 
 
 class NoArray(RuntimeError):
     """Raised where code that works on raw arrays meets a tensor that a transform made."""
 
 
-class _Elsewhere:
+class Elsewhere:
     """Stands for an array library in which nothing can be computed."""
 
     device_type = "cpu"
+    #: The end of its errors: where it cannot be used, and what to do instead.
+    reason = "cannot be used on the tensors of a transform"
 
     @property
-    def namespace(self) -> _Elsewhere:
+    def namespace(self) -> Elsewhere:
         return self
 
     def device_of(self, array: Any) -> Any:
         return array.device
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise NoArray(f"{name} works on raw arrays and cannot be used on the tensors of a transform")
+        raise NoArray(f"{name} works on raw arrays and {self.reason}")
 
 
 class Described:
@@ -36,7 +38,8 @@ class Described:
     __slots__ = ("device", "dtype", "shape", "words")
 
     #: See `tensor.backends`: the backend for arrays of this type.
-    tensorlike_backend = _Elsewhere()
+    tensorlike_backend: Any = Elsewhere()
+    reason = "cannot be used inside the transform"
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, device: Any, words: str) -> None:
         self.shape = shape
@@ -67,8 +70,7 @@ class Described:
 
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise NoArray(
-            f"{self.words} has no array of its own: the operation works on raw arrays and cannot be used inside the "
-            "transform"
+            f"{self.words} has no array of its own: the operation works on raw arrays and {self.reason}"
         )
 
     def __getattr__(self, name: str) -> NoReturn:

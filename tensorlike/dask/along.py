@@ -1,0 +1,214 @@
+"""Functions along dimensions in chunks: scans, softmax, and those that need a dimension whole."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import dask.array as da
+from dask.highlevelgraph import HighLevelGraph
+from dask.tokenize import tokenize
+
+import tensorlike as tl
+from tensorlike.dispatch.operation import Form, operation_of
+from tensorlike.tensor.ops.indexing import sorting
+from tensorlike.tensor.ops.reductions import scans, softmax, statistics
+
+from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, rule
+from .mapping import on_chunks
+from .pullback import differentiated
+from .recording import arguments, computed
+from .tasks import ChunkCall, ChunkFunction, Place
+
+__all__ = ["check_whole", "whole_dims"]
+
+
+def check_whole(form: Form, tensor: Any, dims: Sequence[int]) -> None:
+    """Raise for dimensions that a function needs in one chunk and that are in several."""
+    cut = [d for d in dims if tensor._tl_data.array.numblocks[d] > 1]
+    if cut:
+        spelled = ", ".join(f"{d}: -1" for d in cut)
+        raise refused(form, f"it needs the dimension {cut[0]} in one chunk: rechunk({{{spelled}}}) first")
+
+
+def whole_dims(
+    form: Form, given: dict[str, Any], dims: Sequence[int], sizes: dict[int, Any] | None = None, sample: Any = None
+) -> Any:
+    """Return the result of a function that works along `dims`, each in one chunk, and apart for all others.
+
+    `sizes` are those of dimensions whose size the function changes; None stands for a dimension that goes.
+    """
+    tensor = given["input"]
+    check_whole(form, tensor, dims)
+    rest = {k: v for k, v in given.items() if k != "input"}
+    sample = called(form.operation.function, (tensor,), rest) if sample is None else sample
+    several = isinstance(sample, (tuple, list))
+    numbers = tuple(range(tensor._tl_data.ndim))
+    changed = sizes or {}
+    # A dimension of another size has another number.
+    result = tuple(len(numbers) + d if d in changed else d for d in numbers if changed.get(d, 0) is not None)
+    found = [
+        differentiated(
+            name_of(form), form.operation.function, (tensor,), rest, one, [numbers], result,
+            new={len(numbers) + d: n for d, n in changed.items() if n is not None},
+            number=number if several else None,
+        )
+        for number, one in enumerate(sample if several else (sample,))
+    ]  # fmt: skip
+    return type(sample)(found) if several else found[0]
+
+
+def _one_dim(form: Form, given: dict[str, Any], tensor: Any, default: Any = None) -> int | None:
+    dim = given.get("dim", default)
+    return None if dim is None else int(dim) % max(tensor._tl_data.ndim, 1)
+
+
+# --------------------------------------------------------------------------------------------------------------- scans
+
+
+class _Last(ChunkFunction):
+    """Takes the last slice of a chunk along a dimension; None of an empty one."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+    def __call__(self, tensor: Any) -> Any:
+        return tensor.narrow(self.dim, tensor.shape[self.dim] - 1, 1) if tensor.shape[self.dim] else None
+
+
+class _Carried(ChunkFunction):
+    """Combines what the chunks before leave with a chunk, or with its last slice."""
+
+    def __init__(self, combine: Callable[..., Any]) -> None:
+        self.combine = combine
+
+    def __call__(self, before: Any, tensor: Any) -> Any:
+        if before is None or tensor is None:
+            return tensor if before is None else before
+        return self.combine(before, tensor)
+
+
+_COMBINED: dict[Any, Any] = {
+    operation_of(scans.cumsum): tl.add,
+    operation_of(scans.cumprod): tl.mul,
+    operation_of(scans.logcumsumexp): tl.logaddexp,
+}
+
+
+@computed(scans.cumsum, scans.cumprod, scans.logcumsumexp)
+def _scan(form: Form, given: dict[str, Any]) -> Any:
+    """Scan each chunk by itself, carry the last slices from chunk to chunk, and combine."""
+    tensor = given["input"]
+    rest = {k: v for k, v in given.items() if k != "input"}
+    sample = called(form.operation.function, (tensor,), rest)
+    name, array = name_of(form), tensor._tl_data.array
+    dim = _one_dim(form, given, tensor)
+    if not array.ndim:
+        call = ChunkCall(form.operation.function, ((Place(0),), rest), name)
+        return chunked(on_chunks(call, [array], sample._tl_data.dtype), sample)
+    assert dim is not None
+    numbers = tuple(range(array.ndim))
+    call = ChunkCall(form.operation.function, ((Place(0),), rest), name)
+    local = on_chunks(call, [array], sample._tl_data.dtype, indices=[numbers], result=numbers)
+    if array.numblocks[dim] == 1:
+        return chunked(local, sample)
+    last = on_chunks(
+        ChunkCall(_Last(dim), ((Place(0),), {}), name), [local], local.dtype, indices=[numbers], result=numbers,
+        adjust={dim: 1},
+    )  # fmt: skip
+    carry = ChunkCall(_Carried(_COMBINED[form.operation]), ((Place(0), Place(1)), {}), name)
+    out = f"{name}-{tokenize(local, dim, carry)}"
+    graph: dict[Any, Any] = {}
+    for index in itertools.product(*map(range, array.numblocks)):
+        key, before = (out, *index), (*index[:dim], index[dim] - 1, *index[dim + 1 :])
+        if index[dim] == 0:
+            graph[key] = (local.name, *index)
+            graph[(f"carry-{out}", *index)] = (last.name, *index)
+            continue
+        graph[key] = (carry, index, (f"carry-{out}", *before), (local.name, *index))
+        graph[(f"carry-{out}", *index)] = (carry, index, (f"carry-{out}", *before), (last.name, *index))
+    layer = HighLevelGraph.from_collections(out, graph, dependencies=[local, last])
+    return chunked(
+        da.Array(layer, out, local.chunks, dtype=local.dtype, meta=numpy_meta(array.ndim, local.dtype)), sample
+    )
+
+
+@rule(scans.cumsum_backwards)
+def _scan_backwards(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tensor, dim = (*args, *kwargs.values())
+    return tensor.flip(dim).cumsum(dim).flip(dim) if tensor.dim() else tensor
+
+
+@rule(scans.cummax, scans.cummin, sorting.sort, sorting.argsort, sorting.msort)
+def _needs_whole(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
+    tensor = given["input"]
+    if not is_chunked(tensor) or any(is_chunked(v) for k, v in given.items() if k != "input"):
+        return NotImplemented
+    dim = _one_dim(form, given, tensor, 0 if form.operation is operation_of(sorting.msort) else -1)
+    return whole_dims(form, given, (dim,) if tensor._tl_data.ndim and dim is not None else ())
+
+
+@rule(sorting.topk, sorting.kthvalue, statistics.median, statistics.nanmedian, statistics.mode)
+def _selected(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Choose elements along one dimension."""
+    given = arguments(form, args, kwargs)
+    tensor = given["input"]
+    topk = form.operation is operation_of(sorting.topk)
+    ndim = tensor._tl_data.ndim
+    dim = _one_dim(form, given, tensor, None if form.operation in _OVER_ALL else -1)
+    if dim is None:
+        check_whole(form, tensor, range(ndim))
+        return whole_dims(form, given, range(ndim), dict.fromkeys(range(ndim)))
+    if not ndim:
+        return whole_dims(form, given, ())
+    if "k" in given and not 0 <= int(given["k"]) <= tensor._tl_data.shape[dim]:
+        raise RuntimeError(f"{name_of(form)}(): selected index k out of range: {given['k']}")
+    size = int(given["k"]) if topk else 1 if given.get("keepdim") else None
+    rest = {k: v for k, v in given.items() if k != "input"}
+    # A sample has one element along the dimension.
+    sample = called(form.operation.function, (tensor,), {**rest, "k": min(int(rest["k"]), 1)} if "k" in rest else rest)
+    return whole_dims(form, given, (dim,), {dim: size}, sample)
+
+
+_OVER_ALL = (operation_of(statistics.median), operation_of(statistics.nanmedian))
+
+
+# ------------------------------------------------------------------------------------------------------------- softmax
+
+
+@rule(softmax.softmax, softmax.log_softmax)
+def _softmax(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Compute with the largest element and the sum of a dimension in several chunks, or chunk by chunk."""
+    given = arguments(form, args, kwargs)
+    tensor = given["input"]
+    dim = _one_dim(form, given, tensor)
+    assert dim is not None or not tensor._tl_data.ndim
+    if not tensor._tl_data.ndim or tensor._tl_data.array.numblocks[dim] == 1:
+        return whole_dims(form, given, ())
+    sample = called(form.operation.function, (tensor,), {k: v for k, v in given.items() if k != "input"})
+    value = tensor
+    if given.get("dtype") is not None:
+        value = value.to(given["dtype"])
+    shift = value.logsumexp(dim, True)
+    result = value - shift
+    result = result if form.operation is operation_of(softmax.log_softmax) else result.exp()
+    return result.to(sample.dtype)
+
+
+@rule(statistics.quantile, statistics.nanquantile)
+def _quantile(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
+    tensor, dim, keepdim = given["input"], given.get("dim"), bool(given.get("keepdim"))
+    q = given["q"]
+    if not is_chunked(tensor) or is_chunked(q):
+        return NotImplemented
+    called(form.function, (tensor,), {k: v for k, v in given.items() if k != "input"})
+    several = isinstance(q, tl.Tensor) and q.dim() == 1
+    ndim = tensor._tl_data.ndim
+    if several or tensor.requires_grad or not ndim:
+        raise refused(form, "several quantiles at once, or with a gradient, have no rule")
+    dims = range(ndim) if dim is None else (int(dim) % ndim,)
+    sizes: dict[int, Any] = dict.fromkeys(dims, 1 if keepdim else None)
+    return whole_dims(form, {k: v for k, v in given.items() if k != "out"}, tuple(dims), sizes)

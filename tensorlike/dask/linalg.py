@@ -1,0 +1,209 @@
+"""Linear algebra in chunks: matrices that are each in one chunk, and tall matrices in chunks of rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import dask.array as da
+import numpy as np
+
+import tensorlike as tl
+from tensorlike.dispatch.operation import Form, operation_of
+
+from .along import check_whole
+from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, rule
+from .pullback import differentiated
+from .recording import arguments, record
+from .tasks import array_in, chunk_from
+
+__all__: list[str] = []
+
+L: Any = tl.linalg
+
+Shape = tuple[int, ...]
+
+
+def _square(m: int, n: int, given: Any) -> list[Shape]:
+    return [(m, n)]
+
+
+#: The shapes of the results for a matrix of (m, n), without the dimensions of batches.
+_SHAPES: dict[Any, Callable[[int, int, Any], list[Shape]]] = {
+    L.inv: _square,
+    L.cholesky: _square,
+    tl.cholesky: _square,
+    L.matrix_exp: _square,
+    L.pinv: lambda m, n, given: [(n, m)],
+    L.det: lambda m, n, given: [()],
+    L.slogdet: lambda m, n, given: [(), ()],
+    L.eigh: lambda m, n, given: [(n,), (n, n)],
+    L.eigvalsh: lambda m, n, given: [(n,)],
+    L.eig: lambda m, n, given: [(n,), (n, n)],
+    L.eigvals: lambda m, n, given: [(n,)],
+    L.svdvals: lambda m, n, given: [(min(m, n),)],
+    L.inv_ex: lambda m, n, given: [(m, n), ()],
+    L.cholesky_ex: lambda m, n, given: [(m, n), ()],
+}
+
+
+def _matrix_of_one(tensor: Any) -> Any:
+    """Return a sample of one matrix of one element, which every decomposition takes."""
+    return tensor._tl_data.sample * 0 + 1
+
+
+def _of_matrices(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
+    first = next(iter(given))
+    tensor = given.pop(first)
+    rest = {k: v for k, v in given.items() if k in {p.name for p in form.operation.forms[0].parameters}}
+    function = form.operation.function
+    if not is_chunked(tensor) or any(isinstance(v, tl.Tensor) and v.dim() for v in rest.values()):
+        raise refused(form, "only its first operand may be in chunks")
+    sample = function(_matrix_of_one(tensor), **rest) if tensor.dim() >= 2 else called(function, (tensor,), rest)
+    m, n = tensor._tl_data.shape[-2:]
+    shapes = _SHAPES_OF[form.operation](m, n, rest)
+    if m != n and form.operation not in (operation_of(L.pinv), operation_of(L.svdvals)):
+        raise RuntimeError(f"{name_of(form)}(): A must be batches of square matrices, but they are {m} by {n} matrices")
+    ndim = tensor.dim()
+    check_whole(form, tensor, (ndim - 2, ndim - 1))
+    return _placed(form, function, tensor, rest, sample, shapes)
+
+
+def _placed(form: Form, function: Any, tensor: Any, rest: Any, sample: Any, shapes: Sequence[Shape]) -> Any:
+    """Return the results of a function of each matrix, of the given shapes."""
+    ndim = tensor.dim()
+    numbers = tuple(range(ndim))
+    several = isinstance(sample, (tuple, list))
+    results = []
+    for number, (one, shape) in enumerate(zip(sample if several else (sample,), shapes, strict=True)):
+        own = tuple(range(ndim, ndim + len(shape)))
+        results.append(
+            differentiated(
+                name_of(form), function, (tensor,), rest, one, [numbers], (*numbers[:-2], *own),
+                new=dict(zip(own, shape, strict=True)), number=number if several else None,
+            )
+        )  # fmt: skip
+    return type(sample)(results) if several else results[0]
+
+
+for _function in _SHAPES:
+    rule(_function)(_of_matrices)
+_SHAPES_OF = {operation_of(function): shapes for function, shapes in _SHAPES.items()}
+
+
+# ------------------------------------------------------------------------------------------- matrices in chunks of rows
+
+
+def _tall(form: Form, tensor: Any) -> None:
+    """Raise for a matrix that is not in chunks of whole rows, more of them than columns."""
+    if tensor.dim() != 2:
+        raise refused(form, "it takes one matrix in chunks of rows, or batches of matrices in one chunk each")
+    check_whole(form, tensor, (1,))
+    m, n = tensor._tl_data.shape
+    if m < n:
+        raise refused(form, f"a matrix in chunks of rows has to have more rows than columns, not {m} by {n}")
+
+
+@rule(L.qr)
+def _qr(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
+    tensor, mode = given["A"], given.get("mode", "reduced")
+    sample = L.qr(_matrix_of_one(tensor), mode) if tensor.dim() >= 2 else called(form.function, (tensor, mode), {})
+    array = tensor._tl_data.array
+    m, n = tensor._tl_data.shape[-2:]
+    k = min(m, n)
+    if max(array.numblocks[-2:]) == 1:
+        known: dict[str, list[Shape]] = {"reduced": [(m, k), (k, n)], "complete": [(m, m), (m, n)]}
+        shapes = known.get(mode, [])
+        if not shapes:
+            raise refused(form, "mode 'r' has no rule: take R of mode 'reduced'")
+        return _placed(form, L.qr, tensor, {"mode": mode}, sample, shapes)
+    _tall(form, tensor)
+    if mode != "reduced":
+        raise refused(form, "of a matrix in chunks of rows it computes mode 'reduced' alone")
+    q, r = da.linalg.tsqr(_arrays(array))
+    return record(form.operation, {"A": tensor, "mode": mode}, (_tensors(q, sample[0]), _tensors(r, sample[1])))
+
+
+@rule(L.svd)
+def _svd(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
+    tensor, full = given["A"], given.get("full_matrices", True)
+    sample = L.svd(_matrix_of_one(tensor), full) if tensor.dim() >= 2 else called(form.function, (tensor,), {})
+    array = tensor._tl_data.array
+    m, n = tensor._tl_data.shape[-2:]
+    k = min(m, n)
+    if max(array.numblocks[-2:]) == 1:
+        shapes: list[Shape] = [(m, m), (k,), (n, n)] if full else [(m, k), (k,), (k, n)]
+        return _placed(form, L.svd, tensor, {"full_matrices": full}, sample, shapes)
+    _tall(form, tensor)
+    if full and m != n:
+        raise refused(form, "of a matrix in chunks of rows it computes full_matrices=False alone")
+    with warnings.catch_warnings():
+        # dask casts a sample of complex numbers to the real dtype of the singular values.
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        parts = da.linalg.tsqr(_arrays(array), compute_svd=True)
+    return record(
+        form.operation,
+        {**given, "full_matrices": full},
+        tuple(_tensors(p, s) for p, s in zip(parts, sample, strict=True)),
+    )
+
+
+def _arrays(array: Any) -> Any:
+    return array.map_blocks(array_in, dtype=array.dtype, meta=numpy_meta(array.ndim, array.dtype))
+
+
+def _tensors(array: Any, sample: Any) -> Any:
+    """Return the chunked tensor of a dask array of arrays that dask computes by itself."""
+    found = array.map_blocks(
+        chunk_from, dtype=sample._tl_data.dtype, meta=numpy_meta(array.ndim, sample._tl_data.dtype)
+    )
+    return chunked(found, sample)
+
+
+# ------------------------------------------------------------------------------------------------------------- solving
+
+
+@rule(L.solve, L.solve_triangular)
+def _solve(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Solve for each matrix in one chunk; the columns of the other side may be in several."""
+    given = arguments(form, args, kwargs)
+    a, b = given.pop("A"), given.pop("B")
+    left = given.get("left", True)
+    n = a.shape[-1]
+    if a.dim() < 2 or a.shape[-2] != n:
+        raise RuntimeError(
+            f"{name_of(form)}(): A must be batches of square matrices, but they are "
+            f"{' by '.join(map(str, a.shape[-2:]))} "
+            "matrices"
+        )
+    vector = b.dim() == 1 and a.dim() == 2 and form.operation is operation_of(L.solve)
+    if not vector and a.dim() != b.dim():
+        raise refused(form, "both operands must have the same number of dimensions, or B be one vector")
+    if b.shape[0 if vector else -2 if left else -1] != n:
+        raise RuntimeError(
+            f"{name_of(form)}(): Incompatible shapes of A and B for the equation AX = B ({list(a.shape)} and "
+            f"{list(b.shape)})"
+        )
+    if is_chunked(a):
+        check_whole(form, a, (a.dim() - 2, a.dim() - 1))
+    if is_chunked(b):
+        check_whole(form, b, (0,) if vector else (b.dim() - (2 if left else 1),))
+    rank = a.dim()
+    batch = tuple(range(rank - 2))
+    one = (*batch, rank, rank + 1)
+    two = (rank + 2,) if vector else (*batch, rank + 2, rank + 3)
+    points = [t._tl_data.sample if is_chunked(t) else t.detach()[(slice(0, 1),) * t.dim()] for t in (a, b)]
+    sample = form.function(points[0] * 0 + 1, points[1], **given)
+    return differentiated(name_of(form), form.function, (a, b), given, sample, [one, two], two)
+
+
+@rule(L.lstsq)
+def _lstsq(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    raise refused(
+        form, "its rank needs the values: for a tall matrix of full rank, take Q, R = linalg.qr(A) and "
+        "linalg.solve_triangular(R, Q.mT @ B, upper=True)",
+    )  # fmt: skip

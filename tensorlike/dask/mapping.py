@@ -1,0 +1,191 @@
+"""Tasks for the chunks of tensors: one call for each place, over operands whose chunks line up."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import dask
+import dask.array as da
+from dask.array.core import unify_chunks
+from dask.layers import ArrayBlockIdDep
+from dask.tokenize import tokenize
+
+from tensorlike.autograd.grad_mode import recording_block
+from tensorlike.dispatch.pytree import instances, map_leaves
+from tensorlike.tensor.runtime import broadcast_error
+from tensorlike.tensor.tensor import Tensor
+
+from .chunked import ChunkedTensor, called, chunked, is_chunked, numpy_meta
+from .tasks import ChunkCall, Place, picked
+
+__all__ = [
+    "array_of", "compute_chunk_sizes", "constant", "map_chunks", "mapped", "on_chunks", "rebuilt",
+    "templated",
+]  # fmt: skip
+
+
+def rebuilt(array: Any, sample: Any, requires_grad: bool) -> Any:
+    """Return the chunked tensor of a dask array, as a leaf."""
+    result = chunked(array, sample)
+    return result.requires_grad_() if requires_grad else result
+
+
+def constant(tensor: Any) -> Any:
+    """Return the dask array of an ordinary tensor, in one chunk that all tasks share.
+
+    It is a copy: the tensor may be written to before the tasks run.
+    """
+    with recording_block(False):
+        kept = tensor.detach().clone()
+    return stored(kept, tuple((n,) for n in kept.shape))
+
+
+def stored(tensor: Any, chunks: Any) -> Any:
+    """Return the dask array of a tensor in one chunk of the graph."""
+    name = "tensor-" + tokenize(tensor)
+    ndim = tensor.dim()
+    key = (name, *(0,) * ndim)
+    return da.Array(
+        {key: tensor}, name, chunks, dtype=tensor._tl_data.dtype, meta=numpy_meta(ndim, tensor._tl_data.dtype)
+    )
+
+
+def array_of(tensor: Any) -> Any:
+    """Return the dask array of a tensor: that of its chunks, or one of a single chunk."""
+    return tensor._tl_data.array if is_chunked(tensor) else constant(tensor)
+
+
+def templated(args: Any, kwargs: Any) -> tuple[Any, list[Any]]:
+    """Return arguments with places for their tensors, and the dask arrays of these.
+
+    Ordinary tensors without dimensions stay in the arguments: all chunks use the same number.
+    """
+    arrays: list[Any] = []
+
+    def replaced(value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        if not is_chunked(value) and not value.dim():
+            with recording_block(False):
+                return value.detach().clone()
+        arrays.append(array_of(value))
+        return Place(len(arrays) - 1)
+
+    return map_leaves(replaced, (tuple(args), dict(kwargs))), arrays
+
+
+def aligned(name: str, arrays: Sequence[Any], indices: Sequence[tuple[int, ...]]) -> tuple[dict[int, Any], list[Any]]:
+    """Return the chunks by index, and the arrays in such chunks that those of one index line up.
+
+    Raises RuntimeError for shapes that do not broadcast and for chunks of unknown sizes that do not line up.
+    """
+    try:
+        chunks, found = unify_chunks(*[one for pair in zip(arrays, indices, strict=True) for one in pair], warn=False)
+    except ValueError as error:
+        known = [a for a in arrays if not any(n != n for n in a.shape)]
+        better = broadcast_error(name, error, known) if len(known) == len(arrays) else error
+        if better is error:
+            better = RuntimeError(f"{name}(): the chunks of the operands do not line up: {error}")
+        raise better from None
+    return chunks, list(found)
+
+
+def on_chunks(
+    call: ChunkCall,
+    arrays: Sequence[Any],
+    dtype: Any,
+    *,
+    indices: Sequence[tuple[int, ...]] | None = None,
+    result: tuple[int, ...] | None = None,
+    adjust: dict[int, Any] | None = None,
+    new: dict[int, int] | None = None,
+) -> Any:
+    """Return the dask array of one call for each place of the chunks of `arrays`, which are broadcast.
+
+    Args:
+        indices: for each array, a number for each of its dimensions; those of one number line up. The last dimensions
+            line up by default.
+        result: the numbers of the dimensions of the result.
+        adjust: the sizes of the chunks of the result, by number, where they are not those of the operands.
+        new: the sizes of dimensions that no operand has, by number.
+    """
+    if indices is None:
+        indices = [tuple(range(a.ndim))[::-1] for a in arrays]
+        result = max(indices, key=len)
+    assert result is not None
+    chunks, arrays = aligned(call.name, arrays, indices)
+    for number, size in (new or {}).items():
+        chunks[number] = (size,)
+    out = tuple(chunks[i] for i in result)
+    pairs = [one for pair in zip(arrays, indices, strict=True) for one in pair]
+    return da.blockwise(
+        call, result, ArrayBlockIdDep(out), result, *pairs,
+        align_arrays=False, adjust_chunks=adjust, new_axes=None, dtype=dtype, meta=numpy_meta(len(result), dtype),
+        token=call.name,
+    )  # fmt: skip
+
+
+def mapped(name: str, function: Callable[..., Any], args: Any, kwargs: Any, **places: Any) -> Any:
+    """Return the result of a function applied to the chunks of the tensors in its arguments, as chunked tensors.
+
+    Several results are taken apart by a task for each chunk of each.
+    """
+    sample = called(function, args, kwargs)
+    template, arrays = templated(args, kwargs)
+    several = isinstance(sample, (tuple, list))
+    first = sample[0] if several else sample
+    if not all(isinstance(s, Tensor) for s in (sample if several else (sample,))):
+        kind = type(first).__name__
+        raise NotImplementedError(
+            f"{name}() of a tensor in chunks returns {kind}, which is not known before compute(): compute() it first"
+        )
+    found = on_chunks(ChunkCall(function, template, name), arrays, first._tl_data.dtype, **places)
+    if not several:
+        return chunked(found, sample)
+    parts = []
+    for number, one in enumerate(sample):
+        call = ChunkCall(picked, ((Place(0), number), {}), name)
+        parts.append(chunked(on_chunks(call, [found], one._tl_data.dtype), one))
+    return type(sample)(parts)
+
+
+def map_chunks(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return the result of `function(*args, **kwargs)` computed chunk by chunk, for functions that keep the shape.
+
+    It is called with the tensors of one chunk of each chunked tensor among the arguments, and with ordinary tensors cut
+    to the chunk they are broadcast to; it returns a tensor of the broadcast shape, or several. It is called once on
+    tensors of one element, to find the dtype and the type of the result, which may be of any tensor-like type. The
+    result has no history: use the functions of tensors, or `autograd.Function`, for what is differentiated.
+
+    Raises TypeError when no argument is a chunked tensor.
+    """
+    if not instances((args, kwargs), ChunkedTensor):
+        raise TypeError("map_chunks(): none of the arguments is a ChunkedTensor: call the function itself")
+    return mapped(getattr(function, "__name__", type(function).__name__), function, args, kwargs)
+
+
+def compute_chunk_sizes(tensor: Any) -> Any:
+    """Compute and set the sizes of the chunks of a tensor."""
+    data = tensor._tl_data
+    if any(n != n for n in data.array.shape):
+        shapes = on_chunks(ChunkCall(_shape, ((Place(0),), {}), "compute_chunk_sizes"), [data.array], object)
+        sizes = dask.compute(*shapes.to_delayed().ravel())
+        flat = dict(zip(itertools.product(*map(range, data.array.numblocks)), sizes, strict=True))
+        data.array._chunks = tuple(
+            tuple(flat[(0,) * d + (i,) + (0,) * (data.ndim - d - 1)].sizes[d] for i in range(blocks))
+            for d, blocks in enumerate(data.array.numblocks)
+        )
+    return tensor
+
+
+class _Shape:
+    """Keeps the shape of a chunk one value."""
+
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        self.sizes = sizes
+
+
+def _shape(tensor: Any) -> _Shape:
+    return _Shape(tuple(tensor.shape))

@@ -1,0 +1,173 @@
+"""Derivatives of functions of chunks: the function runs again on the chunk, recorded there, and is differentiated.
+
+# Note [Differentiated inside a task]
+Elementwise operations and reductions are recorded by their formulas. A function that works on each chunk apart and is
+made of code for arrays (an activation, a convolution, a sort of whole rows) needs no formula: the task of its gradient
+calls it once more on the tensors of the chunk, under the graph there, and runs backward. Nothing is kept between the
+two tasks but the operands. The task is a function of chunks itself, and can be differentiated in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorlike as tl
+from tensorlike.autograd.backward_and_grad import grad as autograd_grad
+from tensorlike.dispatch.pytree import map_leaves
+from tensorlike.tensor.tensor import Tensor
+
+from .chunked import called, chunked, is_chunked
+from .mapping import array_of, on_chunks, templated
+from .recording import kept, needs_grad, step
+from .shaping import rechunked
+from .tasks import ChunkCall, ChunkFunction, Place, portable
+
+__all__ = ["differentiated"]
+
+Index = tuple[int, ...]
+
+
+class _Pullback(ChunkFunction):
+    """Returns the gradient of one operand of a function: `call(grad, *tensors)`."""
+
+    def __init__(
+        self, function: Callable[..., Any], arguments: Any, wanted: int, number: int | None, sums: bool
+    ) -> None:
+        self.function, self.arguments = portable(function), arguments
+        self.wanted, self.number, self.sums = wanted, number, sums
+
+    def __call__(self, grad: Any, *tensors: Any) -> Any:
+        recorded = any(needs_grad(t) for t in (grad, *tensors))
+        given = list(tensors)
+        if not needs_grad(given[self.wanted]):
+            given[self.wanted] = given[self.wanted].detach().requires_grad_()
+        point = given[self.wanted]
+        args, kwargs = map_leaves(lambda v: given[v.number] if type(v) is Place else v, self.arguments)
+        result = self.function(*args, **kwargs)
+        if self.number is not None:
+            result = result[self.number]
+        if not needs_grad(result):
+            found = point.new_zeros(tuple(point.shape))
+        else:
+            found = autograd_grad(result, point, grad, create_graph=recorded, materialize_grads=True)[0]
+        return found.unsqueeze(0) if self.sums else found
+
+
+def differentiated(
+    name: str,
+    function: Callable[..., Any],
+    args: Any,
+    kwargs: Any,
+    sample: Any,
+    indices: Sequence[Index],
+    result: Index,
+    *,
+    adjust: dict[int, Any] | None = None,
+    new: dict[int, int] | None = None,
+    number: int | None = None,
+) -> Any:
+    """Return the result of a function of chunks, with a history that runs it again on each chunk.
+
+    The arguments are those of `on_chunks`. An operand that lacks dimensions of the result gets the sum of its gradients
+    from all chunks. With `number` it is one of several results.
+    """
+    template, arrays = templated(args, kwargs)
+    call: Callable[..., Any] = function if number is None else _Numbered(function, number)
+    found = on_chunks(
+        ChunkCall(call, template, name), arrays, sample._tl_data.dtype, indices=indices, result=result, adjust=adjust,
+        new=new,
+    )  # fmt: skip
+    operands = _operands(args, kwargs)
+    tensors = [kept(t, a) for t, a in zip(operands, arrays, strict=True)]
+    spread = chunked(found, sample)
+
+    def backward(grad: Any) -> tuple[Any, ...]:
+        if grad._tl_data.array.chunks != found.chunks:
+            # It comes from code that cut it otherwise.
+            grad = rechunked(grad, found.chunks)
+        return tuple(
+            _pulled(name, function, template, grad, tensors, indices, result, which, number)
+            if needs_grad(t) else None
+            for which, t in enumerate(tensors)
+        )  # fmt: skip
+
+    title = "".join(part.capitalize() for part in name.split("_"))
+    return step(f"{title}Backward0", spread, tuple(operands), backward)
+
+
+class _Numbered(ChunkFunction):
+    """Calls a function of several results for one of them."""
+
+    def __init__(self, function: Callable[..., Any], number: int) -> None:
+        self.function, self.number = portable(function), number
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)[self.number]
+
+
+def _operands(args: Any, kwargs: Any) -> list[Any]:
+    """Return the tensors that `templated` makes operands of a task, in its order."""
+    found: list[Any] = []
+
+    def noted(value: Any) -> Any:
+        if isinstance(value, Tensor) and (is_chunked(value) or value.dim()):
+            found.append(value)
+        return value
+
+    map_leaves(noted, (tuple(args), dict(kwargs)))
+    return found
+
+
+def _pulled(
+    name: str, function: Any, template: Any, grad: Any, tensors: list[Any], indices: Sequence[Index], result: Index,
+    which: int, number: int | None,
+) -> Any:  # fmt: skip
+    """Return the gradient of operand number `which`."""
+    from .chunked import sample_of
+
+    own = indices[which]
+    # Dimensions along which the gradient of this operand comes in parts that are added up.
+    others = [n for n in dict.fromkeys((*result, *(n for i in indices for n in i))) if n not in own]
+    numblocks = _numblocks(grad, tensors, indices, result)
+    others = [n for n in others if numblocks.get(n, 1) > 1]
+    pull = _Pullback(function, template, which, number, bool(others))
+    if len(others) > 1:
+        raise NotImplementedError(
+            f"{name}() of tensors in chunks along several dimensions: the gradient of an operand without these has no "
+            "rule; rechunk() the others to chunks along one dimension"
+        )
+    sample = sample_of(tensors[which])
+    if others:
+        if any(n not in {*result, *(n for i in indices for n in i)} for n in own):
+            raise NotImplementedError(f"{name}(): the gradient of an operand in chunks has no rule")
+        # What several tasks add up to.
+        found = differentiated(
+            f"{name}_backward", pull, [grad, *tensors], {}, sample.new_ones((1,) * (len(own) + 1)),
+            [result, *indices], (others[0], *own), adjust={others[0]: 1},
+        )  # fmt: skip
+        return found.sum(0)
+    return differentiated(f"{name}_backward", pull, [grad, *tensors], {}, sample, [result, *indices], own)
+
+
+def _numblocks(grad: Any, tensors: list[Any], indices: Sequence[Index], result: Index) -> dict[int, int]:
+    """Return the number of chunks along each numbered dimension."""
+    found: dict[int, int] = {}
+    for tensor, index in zip([grad, *tensors], [result, *indices], strict=True):
+        for n, blocks in zip(index, tensor._tl_data.array.numblocks, strict=True):
+            found[n] = max(found.get(n, 1), blocks)
+    return found
+
+
+def apart(name: str, function: Callable[..., Any], *tensors: Any, **options: Any) -> Any:
+    """Return an elementwise function of tensors in effect, whose operands broadcast, with its history."""
+    sample = called(function, tensors, options)
+    rank = max(t.dim() for t in tensors)
+    if any(t.dim() != rank for t in tensors) or len({tuple(t.shape) for t in tensors}) > 1:
+        # An ordinary operand is repeated chunk by chunk, and not in memory.
+        tensors = tuple(tl.broadcast_tensors(*[t if is_chunked(t) else kept(t, array_of(t)) for t in tensors]))
+    numbers = tuple(range(rank))
+    return differentiated(name, function, tensors, options, sample, [numbers] * len(tensors), numbers)
+
+
+__all__ += ["apart"]
