@@ -110,7 +110,8 @@ class JaxBackend(OpaqueBackend):
         return self._here
 
     def owns(self, array_type: type) -> bool:
-        return issubclass(array_type, (self.array_type, self._jax.Array))
+        # A tracer stands for an array while JAX compiles a function.
+        return issubclass(array_type, (self.array_type, self._jax.Array, self._jax.core.Tracer))
 
     def library_dtype(self, dtype: Any) -> Any:
         dtype = np.dtype(dtype)
