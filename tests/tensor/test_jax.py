@@ -171,6 +171,17 @@ assert (x * 2).tolist() == [10.0, 2.0, 2.0]
 moved = x.to("jax:0")
 assert str(moved.device) == "jax:0" and moved.tolist() == [5.0, 1.0, 1.0]
 assert moved._tl_data.library_array().devices() != x._tl_data.library_array().devices()
+import jax
+from tensorlike.tensor.backends import library_array
+mesh = jax.sharding.Mesh(jax.devices(), ("d",))
+spread = jax.device_put(jax.numpy.ones(4), jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("d")))
+try:
+    tl.as_tensor(spread)
+except RuntimeError as error:
+    assert "on 2 devices" in str(error), error
+else:
+    raise AssertionError("an array on two devices was taken")
+assert jax.jit(lambda a: library_array(tl.as_tensor(a).add_(1)))(jax.numpy.ones(2)).tolist() == [2.0, 2.0]
 try:
     x + moved
 except RuntimeError as error:

@@ -129,7 +129,8 @@ class JaxBackend(OpaqueBackend):
         with self._wide(True):
             # A copy of ours: JAX takes an aligned array's memory for its own, and the caller may write to it.
             made = self._jax.numpy.array(array)
-            return made if len(devices) == 1 else self._jax.device_put(made, target)
+            alone = len(devices) == 1 and self._jax.config.jax_default_device is None
+            return made if alone else self._jax.device_put(made, target)
 
     def to_numpy(self, value: Any) -> np.ndarray[Any, Any]:
         return np.asarray(value)
@@ -147,13 +148,29 @@ class JaxBackend(OpaqueBackend):
         devices = self._devices()
         if len(devices) == 1:
             return devices[0]
+        # A tracer lies where its program will run.
+        return self.current_device() if isinstance(value, self._jax.core.Tracer) else self._placed(value)
+
+    def adopted(self, array: Array) -> Array:
+        if not isinstance(array, (self.array_type, self._jax.core.Tracer)):
+            self._devices()
+            self._placed(array)
+        return super().adopted(array)
+
+    def _placed(self, value: Any) -> device:
+        """Return the device of a JAX array; RuntimeError for one on several devices, or on another platform."""
         held = list(value.devices())
         if len(held) > 1:
             raise RuntimeError(
                 f"a JAX array on {len(held)} devices cannot be the memory of a tensor: put it on one of them, by "
                 "jax.device_put()"
             )
-        return devices[self._there.index(held[0])]
+        if held[0] not in self._there:
+            raise RuntimeError(
+                f"a JAX array on {held[0]} cannot be the memory of a tensor: put it on a device of JAX's default "
+                f"platform, such as {self._there[0]}, by jax.device_put()"
+            )
+        return self._here[self._there.index(held[0])]
 
     def device_count(self) -> int:
         return len(self._devices())
