@@ -60,6 +60,31 @@ class _Library:
         setattr(self, name, found)
         return found
 
+    def pow(self, x: Any, y: Any) -> Any:
+        if x.dtype.kind not in "iu":
+            with self._wide(True):
+                return self._jax.numpy.pow(x, y)
+        # JAX looks at the last six bits of an exponent alone.
+        x, y = self.broadcast_arrays(x, y)
+        with self._wide(True):
+            return self._integer_power(x, y)
+
+    @functools.cached_property
+    def _integer_power(self) -> Callable[..., Any]:
+        jax = self._jax
+
+        def power(x: Any, y: Any) -> Any:
+            def squared(_: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
+                found, base, rest = state
+                return jax.numpy.where(rest & 1 == 1, found * base, found), base * base, rest >> 1
+
+            count = 8 * y.dtype.itemsize
+            start = (jax.numpy.ones_like(x), x, y)
+            return jax.lax.fori_loop(0, count, squared, start)[0]
+
+        found: Callable[..., Any] = jax.jit(power)
+        return found
+
     def take(self, x: Any, indices: Any, *, axis: int) -> Any:
         # The indices have been looked at: nothing is out of range.
         with self._wide(True):
@@ -150,6 +175,10 @@ class JaxBackend(OpaqueBackend):
             return devices[0]
         # A tracer lies where its program will run.
         return self.current_device() if isinstance(value, self._jax.core.Tracer) else self._placed(value)
+
+    def shows_values(self, array: Array) -> bool:
+        # A program that is compiled has no values yet: divisions by zero go unseen in it, as they do on a GPU.
+        return not isinstance(self.value_of(array), self._jax.core.Tracer)
 
     def adopted(self, array: Array) -> Array:
         if not isinstance(array, (self.array_type, self._jax.core.Tracer)):
