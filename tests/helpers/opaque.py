@@ -24,5 +24,6 @@ def immutable() -> Iterator[Gpu]:
         strict_immutable.uninstall()
 
 
-def jax() -> Gpu:
-    return Gpu(backends.backend_for(tl.device("jax")), real=False)
+def jax(rounds: bool = False) -> Gpu:
+    """JAX; where `rounds`, results may differ from NumPy's as those of a GPU may."""
+    return Gpu(backends.backend_for(tl.device("jax")), real=rounds)

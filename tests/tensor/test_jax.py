@@ -106,6 +106,56 @@ def test_dtypes(dtype):
 
 
 @NEEDS_JAX
+def test_jit_compiles_programs_of_tensors():
+    """Views, in-place operations and gradients of tensors, compiled by JAX as one."""
+    import jax
+    import jax.numpy as jnp
+
+    def step(weight, bias, x, wanted):
+        w, b = (tl.as_tensor(array).requires_grad_() for array in (weight, bias))
+        hidden = tl.as_tensor(x) @ w
+        hidden += b
+        hidden[:, 0].mul_(2)
+        loss = ((hidden.tanh() - tl.as_tensor(wanted)) ** 2).mean()
+        loss.backward()
+        with tl.no_grad():
+            for parameter in (w, b):
+                parameter -= 0.1 * parameter.grad
+        return tuple(map(library_array, (w, b, loss)))
+
+    random = np.random.default_rng(0)
+    arrays = [random.normal(size=shape).astype("float32") for shape in ((4, 3), (3,), (8, 4), (8, 3))]
+    compiled = jax.jit(step)(*map(jnp.asarray, arrays))
+    expected = step(*(tl.tensor(array) for array in arrays))
+    for one, other in zip(compiled, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+@NEEDS_JAX
+def test_what_jit_cannot_compile_raises():
+    import jax
+    import jax.numpy as jnp
+
+    kept = tl.zeros(3, device="jax")
+
+    def by_value(array):
+        x = tl.as_tensor(array)
+        return library_array(x[x > 0])
+
+    def leaking(array):
+        kept.copy_(tl.as_tensor(array))
+        return array
+
+    with pytest.raises(jax.errors.TracerArrayConversionError):
+        jax.jit(by_value)(jnp.ones(3))
+    jax.jit(leaking)(jnp.ones(3))
+    with pytest.raises(jax.errors.JAXTypeError):
+        kept.tolist()
+    with pytest.raises(jax.errors.UnexpectedTracerError):
+        kept + 1
+
+
+@NEEDS_JAX
 @pytest.mark.slow
 def test_several_devices():
     program = """
@@ -121,6 +171,17 @@ assert (x * 2).tolist() == [10.0, 2.0, 2.0]
 moved = x.to("jax:0")
 assert str(moved.device) == "jax:0" and moved.tolist() == [5.0, 1.0, 1.0]
 assert moved._tl_data.library_array().devices() != x._tl_data.library_array().devices()
+import jax
+from tensorlike.tensor.backends import library_array
+mesh = jax.sharding.Mesh(jax.devices(), ("d",))
+spread = jax.device_put(jax.numpy.ones(4), jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("d")))
+try:
+    tl.as_tensor(spread)
+except RuntimeError as error:
+    assert "on 2 devices" in str(error), error
+else:
+    raise AssertionError("an array on two devices was taken")
+assert jax.jit(lambda a: library_array(tl.as_tensor(a).add_(1)))(jax.numpy.ones(2)).tolist() == [2.0, 2.0]
 try:
     x + moved
 except RuntimeError as error:

@@ -220,6 +220,21 @@ def test_out(device):
     agree(program, device)
 
 
+def test_integers_at_their_limits(device):
+    def program(where):
+        x = tl.tensor([0, 3, -7, 64, 2**63 - 1, -(2**63)], device=where)
+        n = tl.tensor([0, 5, 63, 64, 65, 100], device=where)
+        small = x.to(tl.int32)
+        wrapped = [x.abs(), x * x, small.to(tl.uint8), small.sum(), -x]
+        return [x**n, x << n, x >> n, x // 7, x % -7, tl.fmod(x, 7), *wrapped]
+
+    agree(program, device)
+    x = tl.tensor([7], device=device)
+    for divided in (lambda: x // 0, lambda: x % 0, lambda: tl.fmod(x, 0), lambda: x.floor_divide_(x - 7)):
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            divided()
+
+
 def test_zero_dimensions_and_no_elements(device):
     def program(where):
         zero, none = tl.tensor(2.0, device=where), tl.zeros(0, 3, device=where)

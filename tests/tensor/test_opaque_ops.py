@@ -64,12 +64,13 @@ def test_lists_name_operations():
 
 @pytest.mark.slow
 @pytest.mark.skipif(not JAX, reason="JAX is not installed")
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in REFUSALS])
+@pytest.mark.parametrize("name", [name for name in NAMES[::5] if name not in REFUSALS])
 def test_values_on_jax(name):
+    """Of a fifth of the operations: XLA compiles half a second for each."""
     check(jax(), name, "jax:0")
 
 
 @pytest.mark.skipif(not JAX, reason="JAX is not installed")
 @pytest.mark.parametrize("name", ["tensorlike.add", "tensorlike.Tensor.__setitem__", "tensorlike.matmul"])
 def test_gradients_on_jax(name):
-    check_gradients(jax(), name, "jax:0")
+    check_gradients(jax(rounds=True), name, "jax:0")

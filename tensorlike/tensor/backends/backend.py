@@ -60,6 +60,10 @@ class Backend(ABC):
         """Return the library's own array with the elements of one that a tensor holds."""
         return array
 
+    def shows_values(self, array: Array) -> bool:
+        """Return whether checks may look at the values of `array`: not where they would make a device wait."""
+        return False
+
     def is_available(self) -> bool:
         """Whether this machine has a device of this backend. Never raises."""
         return self.device_count() > 0

@@ -60,6 +60,31 @@ class _Library:
         setattr(self, name, found)
         return found
 
+    def pow(self, x: Any, y: Any) -> Any:
+        if x.dtype.kind not in "iu":
+            with self._wide(True):
+                return self._jax.numpy.pow(x, y)
+        # JAX looks at the last six bits of an exponent alone.
+        x, y = self.broadcast_arrays(x, y)
+        with self._wide(True):
+            return self._integer_power(x, y)
+
+    @functools.cached_property
+    def _integer_power(self) -> Callable[..., Any]:
+        jax = self._jax
+
+        def power(x: Any, y: Any) -> Any:
+            def squared(_: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
+                found, base, rest = state
+                return jax.numpy.where(rest & 1 == 1, found * base, found), base * base, rest >> 1
+
+            count = 8 * y.dtype.itemsize
+            start = (jax.numpy.ones_like(x), x, y)
+            return jax.lax.fori_loop(0, count, squared, start)[0]
+
+        found: Callable[..., Any] = jax.jit(power)
+        return found
+
     def take(self, x: Any, indices: Any, *, axis: int) -> Any:
         # The indices have been looked at: nothing is out of range.
         with self._wide(True):
@@ -110,7 +135,8 @@ class JaxBackend(OpaqueBackend):
         return self._here
 
     def owns(self, array_type: type) -> bool:
-        return issubclass(array_type, (self.array_type, self._jax.Array))
+        # A tracer stands for an array while JAX compiles a function.
+        return issubclass(array_type, (self.array_type, self._jax.Array, self._jax.core.Tracer))
 
     def library_dtype(self, dtype: Any) -> Any:
         dtype = np.dtype(dtype)
@@ -128,7 +154,8 @@ class JaxBackend(OpaqueBackend):
         with self._wide(True):
             # A copy of ours: JAX takes an aligned array's memory for its own, and the caller may write to it.
             made = self._jax.numpy.array(array)
-            return made if len(devices) == 1 else self._jax.device_put(made, target)
+            alone = len(devices) == 1 and self._jax.config.jax_default_device is None
+            return made if alone else self._jax.device_put(made, target)
 
     def to_numpy(self, value: Any) -> np.ndarray[Any, Any]:
         return np.asarray(value)
@@ -146,13 +173,33 @@ class JaxBackend(OpaqueBackend):
         devices = self._devices()
         if len(devices) == 1:
             return devices[0]
+        # A tracer lies where its program will run.
+        return self.current_device() if isinstance(value, self._jax.core.Tracer) else self._placed(value)
+
+    def shows_values(self, array: Array) -> bool:
+        # A program that is compiled has no values yet: divisions by zero go unseen in it, as they do on a GPU.
+        return not isinstance(self.value_of(array), self._jax.core.Tracer)
+
+    def adopted(self, array: Array) -> Array:
+        if not isinstance(array, (self.array_type, self._jax.core.Tracer)):
+            self._devices()
+            self._placed(array)
+        return super().adopted(array)
+
+    def _placed(self, value: Any) -> device:
+        """Return the device of a JAX array; RuntimeError for one on several devices, or on another platform."""
         held = list(value.devices())
         if len(held) > 1:
             raise RuntimeError(
                 f"a JAX array on {len(held)} devices cannot be the memory of a tensor: put it on one of them, by "
                 "jax.device_put()"
             )
-        return devices[self._there.index(held[0])]
+        if held[0] not in self._there:
+            raise RuntimeError(
+                f"a JAX array on {held[0]} cannot be the memory of a tensor: put it on a device of JAX's default "
+                f"platform, such as {self._there[0]}, by jax.device_put()"
+            )
+        return self._here[self._there.index(held[0])]
 
     def device_count(self) -> int:
         return len(self._devices())

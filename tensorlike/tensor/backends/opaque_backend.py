@@ -114,6 +114,9 @@ class OpaqueBackend(Backend):
     def library_array(self, array: Array) -> Any:
         return self.value_of(array)
 
+    def shows_values(self, array: Array) -> bool:
+        return True
+
     def value_of(self, array: Array) -> Any:
         """Return the library's own array of an array of this backend."""
         if isinstance(array, OpaqueArray):

@@ -289,11 +289,11 @@ class OpaqueNamespace:
             return self.nonzero(condition)
         dtype = self.result_type(*(c if isinstance(c, (OpaqueArray, np.generic, int, float, complex)) else
                                    self.asarray(c) for c in choices))  # fmt: skip
-        first, second = (self._chosen(c, dtype, condition) for c in choices)
+        first, second = (self._chosen(c, dtype) for c in choices)
         found = self._backend.library.where(self.cast(condition, bool), first, second)
         return self.wrapped(found, dtype)
 
-    def _chosen(self, choice: Any, dtype: np.dtype[Any], like: Any) -> Any:
+    def _chosen(self, choice: Any, dtype: np.dtype[Any]) -> Any:
         return self.cast(np.asarray(choice, dtype) if not isinstance(choice, OpaqueArray) else choice, dtype)
 
     def nonzero(self, a: Any) -> tuple[OpaqueArray, ...]:

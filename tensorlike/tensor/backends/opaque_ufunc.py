@@ -62,9 +62,15 @@ def _exp2(library: Any, x: Any) -> Any:
 
 
 def _fmod(library: Any, x: Any, y: Any) -> Any:
-    """The remainder with the sign of `x`: that of the magnitudes, which is exact."""
-    rest = library.remainder(library.abs(x), library.abs(y))
-    return library.where(library.less(x, library.zeros_like(x)), library.negative(rest), rest)
+    """The remainder with the sign of `x`, exactly: of floating-point numbers that of the magnitudes."""
+    if library.isdtype(x.dtype, "integral"):
+        # The smallest integer has no magnitude.
+        rest = library.remainder(x, y)
+        zero = library.zeros_like(rest)
+        other = library.not_equal(library.less(x, zero), library.less(rest, zero))
+        apart = library.logical_and(other, library.not_equal(rest, zero))
+        return library.where(apart, library.subtract(rest, y), rest)
+    return library.copysign(library.remainder(library.abs(x), library.abs(y)), x)
 
 
 def _fmax(library: Any, x: Any, y: Any) -> Any:

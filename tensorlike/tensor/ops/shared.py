@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from tensorlike.autograd.tensor_base import TensorBase
+from tensorlike.tensor.backends import backend_of
 from tensorlike.tensor.runtime import dtype_name, number_array, wrong_type
 
 
@@ -44,8 +45,10 @@ def check_divisor(xp: Any, dividend: Any, divisor: Any) -> None:
 
     Not checked on a GPU, as in PyTorch: the check would make every division wait for the device.
     """
-    host = type(divisor).__module__ == "numpy"
-    if divisor.dtype.kind in "iu" and host and dividend.size and not divisor.all():
+    if divisor.dtype.kind not in "iu" or not dividend.size:
+        return
+    seen = type(divisor).__module__ == "numpy" or backend_of(divisor).shows_values(divisor)
+    if seen and not divisor.all():
         raise RuntimeError("ZeroDivisionError: an integer was divided by zero; divide floating-point numbers instead")
 
 
