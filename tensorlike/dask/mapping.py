@@ -17,7 +17,7 @@ from tensorlike.dispatch.pytree import instances, map_leaves
 from tensorlike.tensor.runtime import broadcast_error
 from tensorlike.tensor.tensor import Tensor
 
-from .chunked import ChunkedTensor, called, chunked, is_chunked, numpy_meta
+from .chunked import ChunkedTensor, called, chunked, is_chunked, numpy_meta, sample_of
 from .tasks import ChunkCall, Place, picked
 
 __all__ = [
@@ -55,6 +55,14 @@ def stored(tensor: Any, chunks: Any) -> Any:
 def array_of(tensor: Any) -> Any:
     """Return the dask array of a tensor: that of its chunks, or one of a single chunk."""
     return tensor._tl_data.array if is_chunked(tensor) else constant(tensor)
+
+
+def like_output(gradient: Any, output: Any) -> Any:
+    """Return the gradient of a chunked output: one in chunks as it is, an ordinary one in the chunks of the output."""
+    if is_chunked(gradient):
+        return gradient
+    array = constant(gradient)
+    return chunked(array.rechunk(output._tl_data.array.chunks) if array.ndim else array, sample_of(gradient))
 
 
 def templated(args: Any, kwargs: Any) -> tuple[Any, list[Any]]:

@@ -300,6 +300,29 @@ def _layer_norm(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return found if bias is None else found + bias
 
 
+@rule(F.batch_norm, tl.batch_norm)
+def _batch_norm(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Normalise each channel, by the running statistics or by those of the whole batch."""
+    given = arguments(form, args, kwargs)
+    tensor, mean, var = given["input"], given.get("running_mean"), given.get("running_var")
+    training, eps = bool(given.get("training")), given.get("eps", 1e-5)
+    if training and (mean is not None or var is not None):
+        raise refused(form, "running statistics cannot be written to before they are computed: leave them out")
+    if not is_chunked(tensor) or tensor.dim() < 2:
+        raise refused(form, "it takes a batch in chunks")
+    others = [d for d in range(tensor.dim()) if d != 1]
+    line = [1, tensor.shape[1], *[1] * (tensor.dim() - 2)]
+    if training:
+        mean, var = tensor.mean(others), tensor.var(others, correction=0)
+    if mean is None or var is None:
+        raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+    found = (tensor - mean.reshape(line)) * (var.reshape(line) + eps).rsqrt()
+    weight, bias = given.get("weight"), given.get("bias")
+    found = found if weight is None else found * weight.reshape(line)
+    found = found if bias is None else found + bias.reshape(line)
+    return found.to(tensor.dtype)
+
+
 @rule(attention.scaled_dot_product_attention)
 def _attention(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given = arguments(form, args, kwargs)

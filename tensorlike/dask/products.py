@@ -169,7 +169,8 @@ def _added_product(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         product = tl.outer(a, b)
     else:
         product = tl.matmul(a, b)
-        product = product.sum(0, dtype=product.dtype) if form.operation is operation_of(product_sums.addbmm) else product
+        if form.operation is operation_of(product_sums.addbmm):
+            product = product.sum(0, dtype=product.dtype)
     product = product if alpha == 1 else product * alpha
     if beta == 0:
         return product.expand(tuple(product.shape))
