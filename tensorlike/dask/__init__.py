@@ -11,21 +11,7 @@ try:
 except ImportError as error:
     raise ImportError("tensorlike.dask needs Dask: python3 -m pip install 'tensorlike[dask]'") from error
 
-from . import (
-    along,
-    conversion,
-    elementwise,
-    indexing,
-    inplace,
-    joining,
-    linalg,
-    metadata,
-    nn,
-    products,
-    reductions,
-    shaping,
-    statistics,
-)
+from . import rules
 from .chunked import ChunkedTensor
 from .collection import compute, persist
 from .creation import arange, empty, eye, from_function, full, linspace, ones, zeros
@@ -37,39 +23,7 @@ from .tasks import ChunkError
 del dask
 
 __all__ = [
-    "ChunkError",
-    "ChunkedTensor",
-    "along",
-    "arange",
-    "compute",
-    "conversion",
-    "elementwise",
-    "empty",
-    "eye",
-    "from_dask",
-    "from_function",
-    "from_parquet",
-    "from_tensor",
-    "from_zarr",
-    "full",
-    "indexing",
-    "inplace",
-    "joining",
-    "linalg",
-    "linspace",
-    "map_chunks",
-    "metadata",
-    "nn",
-    "normal",
-    "ones",
-    "persist",
-    "products",
-    "rand",
-    "randint",
-    "randn",
-    "reductions",
-    "shaping",
-    "statistics",
-    "to_dask",
-    "zeros",
-]
+    "ChunkError", "ChunkedTensor", "arange", "compute", "empty", "eye", "from_dask", "from_function", "from_parquet",
+    "from_tensor", "from_zarr", "full", "linspace", "map_chunks", "normal", "ones", "persist", "rand", "randint",
+    "randn", "rules", "to_dask", "zeros",
+]  # fmt: skip

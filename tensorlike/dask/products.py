@@ -13,8 +13,8 @@ from tensorlike.tensor.ops.linalg import einsum, matmul, product_sums
 from .chunked import Method, called, chunked, is_chunked, name_of, refused, rule
 from .mapping import array_of, on_chunks
 from .recording import arguments, kept, needs_grad, step
-from .reductions import Sum, tree
 from .tasks import ChunkCall, ChunkFunction, Place
+from .tree import Sum, tree
 
 __all__ = ["contracted"]
 

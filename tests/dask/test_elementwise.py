@@ -180,4 +180,3 @@ def test_wrong_types_and_values() -> None:
         x.sum(3)
     with pytest.raises(NotImplementedError, match="out= names memory to write to"):
         tl.add(x, 1, out=tl.empty(4, 3))
-
