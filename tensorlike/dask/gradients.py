@@ -27,5 +27,5 @@ def no_formula() -> NotImplementedError:
     """Return the error of a derivative that works on arrays."""
     return NotImplementedError(
         "backward() through tensors in chunks: the derivative of one of the functions works on arrays and has no rule; "
-        "compute() what goes into that function, or use map_chunks() with an autograd.Function"
+        "compute() what goes into that function, or apply it to each chunk with map_chunks()"
     )

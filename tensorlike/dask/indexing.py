@@ -64,9 +64,7 @@ def _placed_along(tensor: Any, dim: int, size: int, start: int, stride: int, cou
             [array], array.dtype, indices=[tuple(range(array.ndim))], result=tuple(range(array.ndim)),
             adjust={dim: tuple(adjusted)},
         )  # fmt: skip
-        before = array.shape
         cut = tuple(slice(None, None, stride) if d == dim else slice(None) for d in range(array.ndim))
-        del before
         pieces = [step("PlaceBackward0", like(tensor, spread), (tensor,), lambda grad: part(grad, cut))]
 
     def zeros(length: int) -> Any:

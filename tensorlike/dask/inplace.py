@@ -23,7 +23,7 @@ from tensorlike.tensor.tensor import Tensor
 
 from .chunked import Method, is_chunked, refused, rule
 
-__all__ = ["rebound", "share", "take_over"]
+__all__ = ["bound", "check_writable", "rebound", "share", "take_over", "turned_into"]
 
 
 def share(result: Any, source: Any) -> Any:
@@ -174,6 +174,3 @@ def _filled(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise refused(form, "an ordinary tensor cannot hold what is not computed yet")
     check_writable(form, target)
     return take_over(form, target, inplace.fill(target, value))
-
-
-__all__ += ["check_writable"]

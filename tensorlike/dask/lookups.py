@@ -189,17 +189,14 @@ def _looked_up(tensor: Any, index: Any, dim: int, size: int, back: Any = None) -
     starts = tuple(int(n) for n in np.cumsum([0, *source._tl_data.array.chunks[dim]]))
     own, picked = tuple(range(ndim)), (*range(dim), ndim, *range(dim + 1, ndim))
     call = ChunkCall(_Owned(dim, starts, size, back is not None), ((Place(0), Place(1), Place(2)), {}), "index", True)
-    # Which chunk of the source a task is of, its index says.
-    numbers = like(source, source._tl_data.array)
     if back is None:
-        gone, kept_number, indices, result = dim, ndim, [own, (ndim,), own], (*picked, dim)
+        gone, indices, result = dim, [own, (ndim,), own], (*picked, dim)
     else:
-        gone, kept_number, indices, result = ndim, dim, [picked, (ndim,), own], (*own, ndim)
+        gone, indices, result = ndim, [picked, (ndim,), own], (*own, ndim)
     parts = on_chunks(
-        call, [tensor._tl_data.array, index._tl_data.array, numbers._tl_data.array], tensor._tl_data.dtype,
+        call, [tensor._tl_data.array, index._tl_data.array, source._tl_data.array], tensor._tl_data.dtype,
         indices=indices, result=result, adjust={gone: 1},
     )  # fmt: skip
-    del kept_number
     inner = chunked(parts, tensor._tl_data.sample.unsqueeze(-1))
     sample = tensor._tl_data.sample
     total = tree(

@@ -12,8 +12,8 @@ from dask.array.core import unify_chunks
 from dask.layers import ArrayBlockIdDep
 from dask.tokenize import tokenize
 
-from tensorlike.autograd.grad_mode import recording_block
-from tensorlike.dispatch.pytree import instances, map_leaves
+from tensorlike.autograd.grad_mode import grad_enabled, recording_block
+from tensorlike.dispatch.pytree import instances, leaves, map_leaves
 from tensorlike.tensor.runtime import broadcast_error
 from tensorlike.tensor.tensor import Tensor
 
@@ -65,21 +65,31 @@ def like_output(gradient: Any, output: Any) -> Any:
     return chunked(array.rechunk(output._tl_data.array.chunks) if array.ndim else array, sample_of(gradient))
 
 
+def is_operand(value: Any) -> bool:
+    """Return whether tasks get a value as a block: not numbers, nor tensors without dimensions that are as these."""
+    return isinstance(value, Tensor) and (is_chunked(value) or value.dim() > 0 or value.requires_grad)
+
+
+def operands_in(args: Any, kwargs: Any) -> list[Any]:
+    """Return the operands among arguments, in the order of `templated`."""
+    return [v for v in leaves((tuple(args), dict(kwargs))) if is_operand(v)]
+
+
 def templated(args: Any, kwargs: Any) -> tuple[Any, list[Any]]:
-    """Return arguments with places for their tensors, and the dask arrays of these.
+    """Return arguments with places for their operands, and the dask arrays of these.
 
     Ordinary tensors without dimensions stay in the arguments: all chunks use the same number.
     """
     arrays: list[Any] = []
 
     def replaced(value: Any) -> Any:
-        if not isinstance(value, Tensor):
-            return value
-        if not is_chunked(value) and not value.dim():
+        if is_operand(value):
+            arrays.append(array_of(value))
+            return Place(len(arrays) - 1)
+        if isinstance(value, Tensor):
             with recording_block(False):
                 return value.detach().clone()
-        arrays.append(array_of(value))
-        return Place(len(arrays) - 1)
+        return value
 
     return map_leaves(replaced, (tuple(args), dict(kwargs))), arrays
 
@@ -165,13 +175,35 @@ def map_chunks(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     It is called with the tensors of one chunk of each chunked tensor among the arguments, and with ordinary tensors cut
     to the chunk they are broadcast to; it returns a tensor of the broadcast shape, or several. It is called once on
     tensors of one element, to find the dtype and the type of the result, which may be of any tensor-like type. The
-    result has no history: use the functions of tensors, or `autograd.Function`, for what is differentiated.
+    gradient of a chunk is that of the function on it, which the task of the gradient calls again; operands with
+    dimensions that require grad must have one shape then.
 
     Raises TypeError when no argument is a chunked tensor.
     """
     if not instances((args, kwargs), ChunkedTensor):
         raise TypeError("map_chunks(): none of the arguments is a ChunkedTensor: call the function itself")
-    return mapped(getattr(function, "__name__", type(function).__name__), function, args, kwargs)
+    name = getattr(function, "__name__", type(function).__name__)
+    operands = operands_in(args, kwargs)
+    if not grad_enabled() or not any(t.requires_grad for t in operands):
+        return mapped(name, function, args, kwargs)
+    from .pullback import differentiated
+
+    shapes = {tuple(t.shape) for t in operands if t.dim()}
+    if len(shapes) != 1:
+        raise RuntimeError(
+            f"map_chunks(): an operand requires grad, so that all must have one shape, not {sorted(map(list, shapes))}"
+            ": expand() them, or detach() the operand"
+        )
+    sample = called(function, args, kwargs)
+    several = isinstance(sample, (tuple, list))
+    indices = [tuple(range(t.dim())) for t in operands]
+    found = [
+        differentiated(
+            name, function, args, kwargs, one, indices, max(indices, key=len), number=number if several else None
+        )
+        for number, one in enumerate(sample if several else (sample,))
+    ]
+    return type(sample)(found) if several else found[0]
 
 
 def compute_chunk_sizes(tensor: Any) -> Any:

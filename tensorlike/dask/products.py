@@ -185,8 +185,7 @@ def _einsum(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         operands = list(operands[0])
     if not isinstance(equation, str):
         raise refused(form, "the operands' dimensions are given as lists: give an equation")
-    sample = called(form.function, (equation, operands), {})
-    del sample
+    called(form.function, (equation, operands), {})
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")

@@ -239,3 +239,22 @@ def test_a_formula_that_works_on_arrays_is_refused(data: Any) -> None:
     _, (x, _, _) = both(data)
     with nothing_computed(), pytest.raises(NotImplementedError, match="the derivative of one of the functions"):
         x.cumprod(0).sum().backward()
+
+
+def test_a_function_of_chunks_is_differentiated(data: Any) -> None:
+    x, _, _ = data
+    scale = tl.tensor(2.0, dtype=tl.float64, requires_grad=True)
+
+    def centred(chunk: Any, factor: Any) -> Any:
+        return (chunk - chunk.mean()) * factor
+
+    chunks = td.from_tensor(x, (4, 3), requires_grad=True)
+    with nothing_computed():
+        (td.map_chunks(centred, chunks, scale) ** 2).sum().backward()
+    plain, factor = x.clone().requires_grad_(), scale.detach().clone().requires_grad_()
+    parts = [centred(p, factor) for row in plain.split(4) for p in row.split(3, 1)]
+    sum((p**2).sum() for p in parts).backward()
+    assert tl.allclose(chunks.grad.compute(scheduler="sync"), plain.grad)
+    assert tl.allclose(scale.grad.compute(scheduler="sync"), factor.grad)
+    with pytest.raises(RuntimeError, match="all must have one shape"):
+        td.map_chunks(tl.mul, chunks, tl.ones(4, dtype=tl.float64))
