@@ -11,6 +11,12 @@ try:
 except ImportError as error:
     raise ImportError("tensorlike.dask needs Dask: python3 -m pip install 'tensorlike[dask]'") from error
 
+if getattr(dask.array, "array_expr_enabled", bool)():
+    raise ImportError(
+        "tensorlike.dask works on the graphs of arrays, not on their expressions: set Dask's array.query-planning to "
+        "False before dask.array is imported"
+    )
+
 from . import rules
 from .chunked import ChunkedTensor
 from .collection import compute, persist

@@ -161,9 +161,13 @@ def _at_once(function: Callable[..., Any], values: Any, options: dict[str, Any])
 
 
 def joined(blocks: Any, ndim: int) -> Any:
-    """Return the nested lists of the chunks of a result as one tensor."""
+    """Return the nested lists of the chunks of a result as one tensor, on memory of its own.
+
+    A single chunk may be kept, in the graph or by `persist`, and is copied.
+    """
     with recording_block(False):
-        return _joined(blocks, ndim)
+        found = _joined(blocks, ndim)
+        return found.clone() if found is only(blocks, strict=False) else found
 
 
 def _joined(blocks: Any, ndim: int, dim: int = 0) -> Any:

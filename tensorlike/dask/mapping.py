@@ -8,6 +8,7 @@ from typing import Any
 
 import dask
 import dask.array as da
+import numpy as np
 from dask.array.core import unify_chunks
 from dask.layers import ArrayBlockIdDep
 from dask.tokenize import tokenize
@@ -18,7 +19,7 @@ from tensorlike.tensor.runtime import broadcast_error
 from tensorlike.tensor.tensor import Tensor
 
 from .chunked import ChunkedTensor, called, chunked, is_chunked, numpy_meta, sample_of
-from .tasks import ChunkCall, Place, picked
+from .tasks import ChunkCall, ChunkFunction, Place, picked, portable
 
 __all__ = [
     "array_of", "compute_chunk_sizes", "constant", "map_chunks", "mapped", "on_chunks", "rebuilt",
@@ -169,20 +170,39 @@ def mapped(name: str, function: Callable[..., Any], args: Any, kwargs: Any, **pl
     return type(sample)(parts)
 
 
+class _KeepsShape(ChunkFunction):
+    """Calls a function of the user's on a chunk, and checks the shape of what it returns."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = portable(function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        result = self.function(*args, **kwargs)
+        wanted = np.broadcast_shapes(*[tuple(t.shape) for t in instances((args, kwargs), Tensor)])
+        for one in result if isinstance(result, (tuple, list)) else (result,):
+            if isinstance(one, Tensor) and tuple(one.shape) != wanted:
+                raise ValueError(
+                    f"map_chunks(): the function returned the shape {list(one.shape)} for a chunk of the shape "
+                    f"{list(wanted)}: it has to keep the shape"
+                )
+        return result
+
+
 def map_chunks(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return the result of `function(*args, **kwargs)` computed chunk by chunk, for functions that keep the shape.
 
     It is called with the tensors of one chunk of each chunked tensor among the arguments, and with ordinary tensors cut
-    to the chunk they are broadcast to; it returns a tensor of the broadcast shape, or several. It is called once on
-    tensors of one element, to find the dtype and the type of the result, which may be of any tensor-like type. The
-    gradient of a chunk is that of the function on it, which the task of the gradient calls again; operands with
-    dimensions that require grad must have one shape then.
+    to the chunk they are broadcast to; it returns a tensor of the broadcast shape, or several, and must not write to
+    its arguments, which other tasks may read. It is called once on tensors of one element, to find the dtype and the
+    type of the result, which may be of any tensor-like type. The gradient of a chunk is that of the function on it,
+    which the task of the gradient calls again; operands with dimensions must have one shape where one requires grad.
 
     Raises TypeError when no argument is a chunked tensor.
     """
     if not instances((args, kwargs), ChunkedTensor):
         raise TypeError("map_chunks(): none of the arguments is a ChunkedTensor: call the function itself")
     name = getattr(function, "__name__", type(function).__name__)
+    function = _KeepsShape(function)
     operands = operands_in(args, kwargs)
     if not grad_enabled() or not any(t.requires_grad for t in operands):
         return mapped(name, function, args, kwargs)
