@@ -47,7 +47,7 @@ def rebound(form: Form, function: Callable[..., Any], args: tuple[Any, ...], kwa
     if operation_of(function) in (operation_of(Method.resize), operation_of(Method.resize_as)):
         raise refused(form, "it keeps elements by their order in memory: use reshape() or narrow()")
     if not is_chunked(target):
-        raise refused(form, "an ordinary tensor cannot hold what is not computed yet: use the out-of-place form")
+        raise refused(form, "an ordinary tensor cannot hold what is not computed yet: compute() the operand first")
     check_writable(form, target)
     from .recording import kept
 

@@ -121,15 +121,10 @@ def portable(function: Callable[..., Any]) -> Callable[..., Any]:
     return _Internal(form.operation.full_name)
 
 
-def only(block: Any, strict: bool = True) -> Any:
-    """Return the one block in the nested lists that dask makes for dimensions that the result has not.
-
-    Unless `strict`, the first of several.
-    """
+def only(block: Any) -> Any:
+    """Return the one block in the nested lists that dask makes for dimensions that the result has not."""
     while type(block) is list:
-        if strict and len(block) > 1:
-            raise AssertionError(f"a task got {len(block)} chunks for one")
-        block = block[0]
+        (block,) = block
     # dask rechunks a tensor without elements by making arrays anew.
     return wrap(block) if type(block) is np.ndarray and not block.size else block
 

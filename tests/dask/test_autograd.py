@@ -258,3 +258,37 @@ def test_a_function_of_chunks_is_differentiated(data: Any) -> None:
     assert tl.allclose(scale.grad.compute(scheduler="sync"), factor.grad)
     with pytest.raises(RuntimeError, match="all must have one shape"):
         td.map_chunks(tl.mul, chunks, tl.ones(4, dtype=tl.float64))
+
+
+def test_forward_mode_and_maps(data: Any) -> None:
+    """The types of transforms hold tensors in chunks as they hold others."""
+    x, _, w = data
+    chunks = td.from_tensor(x, (4, 3))
+
+    def total(t: Any) -> Any:
+        return ((t @ w).tanh() ** 2).sum()
+
+    with nothing_computed():
+        value, moved = tl.func.jvp(total, (chunks,), (chunks * 2,))
+        grad = tl.func.grad(total)(chunks)
+        rows = tl.func.vmap(lambda row: row * row.sum())(chunks)
+    expected, expected_moved = tl.func.jvp(total, (x,), (x * 2,))
+    found = td.compute(value, moved, grad, rows, scheduler="sync")
+    wanted = (expected, expected_moved, tl.func.grad(total)(x), tl.func.vmap(lambda row: row * row.sum())(x))
+    for one, other in zip(found, wanted, strict=True):
+        assert tl.allclose(one, other)
+
+
+def test_an_optimizer_needs_computed_gradients(data: Any) -> None:
+    _, (x, _, w) = both(data)
+    (x * w).sum().backward()
+    with nothing_computed(), pytest.raises(NotImplementedError, match=r"compute\(\) the operand first"):
+        tl.optim.SGD([w], lr=0.1).step()
+
+
+def test_a_hook_may_replace_a_gradient_by_an_ordinary_tensor(data: Any) -> None:
+    _, (x, _, w) = both(data)
+    y = x.reshape(44)
+    y.register_hook(lambda grad: tl.arange(44, dtype=tl.float64))
+    (y * 2).sum().backward()
+    assert tl.allclose(x.grad.compute(scheduler="sync").reshape(44), tl.arange(44, dtype=tl.float64))

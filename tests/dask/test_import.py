@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import dask.array
 import pytest
 
 
@@ -21,5 +22,7 @@ import pytest
     ],
 )
 def test_importing(program: str, printed: str) -> None:
+    if "query-planning" in program and not hasattr(dask.array, "array_expr_enabled"):
+        pytest.skip("this version of Dask has no expressions of arrays")
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert printed in run.stdout + run.stderr
