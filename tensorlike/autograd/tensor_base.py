@@ -132,6 +132,10 @@ class TensorBase(Storage):
     #: Whether this tensor belongs to a transform: see tensorlike/transforms.
     _tl_transformed: ClassVar[bool] = False
 
+    def _tl_seed(self, gradient: Any) -> Any:
+        """Return the gradient that backward starts with for this tensor, as its type has gradients."""
+        return gradient
+
     _tl_requires_grad = _of_meta("requires_grad")
     _tl_view_base = _of_meta("view_base")
     _tl_view_version = _of_meta("view_version")

@@ -12,20 +12,13 @@ try:
 except ImportError as error:
     raise ImportError("tensorlike.dask needs Dask: python3 -m pip install 'tensorlike[dask]'") from error
 
-# The modules with rules register them when they are imported.
-from . import along as _along  # noqa: F401
-from . import conversion as _conversion  # noqa: F401
-from . import elementwise as _elementwise  # noqa: F401
-from . import indexing as _indexing  # noqa: F401
-from . import inplace as _inplace  # noqa: F401
-from . import joining as _joining  # noqa: F401
-from . import linalg as _linalg  # noqa: F401
-from . import metadata as _metadata  # noqa: F401
-from . import nn as _nn  # noqa: F401
-from . import products as _products  # noqa: F401
-from . import reductions as _reductions  # noqa: F401
-from . import shaping as _shaping  # noqa: F401
-from . import statistics as _statistics  # noqa: F401
+if getattr(dask.array, "array_expr_enabled", bool)():
+    raise ImportError(
+        "tensorlike.dask works on the graphs of arrays, not on their expressions: set Dask's array.query-planning to "
+        "False before dask.array is imported"
+    )
+
+from . import rules
 from .chunked import ChunkedTensor
 from .collection import compute, persist
 from .creation import arange, empty, eye, from_function, full, linspace, ones, zeros
@@ -38,29 +31,7 @@ from .tasks import ChunkError
 del dask
 
 __all__ = [
-    "ChunkError",
-    "ChunkedTensor",
-    "DataParallel",
-    "arange",
-    "compute",
-    "data_parallel",
-    "empty",
-    "eye",
-    "from_dask",
-    "from_function",
-    "from_parquet",
-    "from_tensor",
-    "from_zarr",
-    "full",
-    "linspace",
-    "map_chunks",
-    "normal",
-    "ones",
-    "persist",
-    "rand",
-    "randint",
-    "randn",
-    "to_dask",
-    "value_and_grad",
-    "zeros",
-]
+    "ChunkError", "ChunkedTensor", "DataParallel", "arange", "compute", "data_parallel", "empty", "eye", "from_dask",
+    "from_function", "from_parquet", "from_tensor", "from_zarr", "full", "linspace", "map_chunks", "normal", "ones",
+    "persist", "rand", "randint", "randn", "rules", "to_dask", "value_and_grad", "zeros",
+]  # fmt: skip

@@ -11,11 +11,12 @@ from dask.highlevelgraph import HighLevelGraph
 from dask.tokenize import tokenize
 
 import tensorlike as tl
+from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.ops.indexing import sorting
 from tensorlike.tensor.ops.reductions import scans, softmax, statistics
 
-from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, rule
+from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, rule, sample_of
 from .mapping import on_chunks
 from .pullback import differentiated
 from .recording import arguments, computed
@@ -212,3 +213,100 @@ def _quantile(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     dims = range(ndim) if dim is None else (int(dim) % ndim,)
     sizes: dict[int, Any] = dict.fromkeys(dims, 1 if keepdim else None)
     return whole_dims(form, {k: v for k, v in given.items() if k != "out"}, tuple(dims), sizes)
+
+
+# ----------------------------------------------------------------------------------- one slice tells the sizes of all
+
+
+def whole_slices(form: Form, given: dict[str, Any], dims: Sequence[int]) -> Any:
+    """Return the result of a function that works along `dims`, each in one chunk, and may change their sizes.
+
+    It is called once on a single slice along these dimensions, which says the new sizes.
+    """
+    tensor = given["input"]
+    check_whole(form, tensor, dims)
+    shape = tensor._tl_data.shape
+    rest = {k: v for k, v in given.items() if k != "input"}
+    with recording_block(False):
+        one = tensor._tl_data.sample.new_zeros(tuple(n if d in dims else min(n, 1) for d, n in enumerate(shape)))
+        sample = form.operation.function(one, **rest)
+    return whole_dims(form, given, dims, {d: int(sample.shape[d]) for d in dims}, sample)
+
+
+def _dims_of(given: dict[str, Any], ndim: int, default: Sequence[int] | None) -> list[int]:
+    dims = given.get("dim")
+    if dims is None:
+        sizes = given.get("s")
+        dims = default if default is not None else range(ndim - len(sizes), ndim) if sizes is not None else range(ndim)
+    return sorted({int(d) % max(ndim, 1) for d in (dims if not isinstance(dims, int) else (dims,))})
+
+
+@rule(
+    tl.fft.fft, tl.fft.ifft, tl.fft.rfft, tl.fft.irfft, tl.fft.hfft, tl.fft.ihfft, tl.fft.fft2, tl.fft.ifft2,
+    tl.fft.rfft2, tl.fft.irfft2, tl.fft.hfft2, tl.fft.ihfft2, tl.fft.fftn, tl.fft.ifftn, tl.fft.rfftn, tl.fft.irfftn,
+    tl.fft.hfftn, tl.fft.ihfftn,
+)  # fmt: skip
+def _fourier(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
+    default = (-1,) if "n" in given else (-2, -1) if form.name.endswith("2") else None
+    ndim = given["input"].dim()
+    if not ndim:
+        called(form.function, (given["input"],), {k: v for k, v in given.items() if k != "input"})
+    return whole_slices(form, given, _dims_of(given, ndim, default))
+
+
+@rule(tl.fft.fftshift, tl.fft.ifftshift)
+def _shifted(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
+    tensor, dims = given["input"], _dims_of(given, given["input"].dim(), None)
+    sign = 1 if form.operation is operation_of(tl.fft.fftshift) else -1
+    halves = [tensor.shape[d] // 2 if sign > 0 else (tensor.shape[d] + 1) // 2 for d in dims]
+    return tensor.roll(tuple(halves), tuple(dims)) if dims else tensor.clone()
+
+
+@rule(tl.gather)
+def _gather(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Pick elements along a dimension that is in one chunk; the others line up with those of the index."""
+    given = arguments(form, args, kwargs)
+    tensor, index, dim = given["input"], given["index"], int(given["dim"]) % max(given["input"].dim(), 1)
+    ndim = tensor.dim()
+    if not ndim or index.dim() != ndim or any(tensor.shape[d] != index.shape[d] for d in range(ndim) if d != dim):
+        raise refused(form, "the index has the sizes of the tensor along all dimensions but one")
+    if given.get("sparse_grad"):
+        raise refused(form, "sparse_grad has no rule")
+    for one in (tensor, index):
+        if is_chunked(one):
+            check_whole(form, one, (dim,))
+    with recording_block(False):
+        sample = tl.gather(sample_of(tensor), dim, sample_of(index) * 0) if 0 not in index.shape else sample_of(tensor)
+    own = tuple(range(ndim))
+    picked = tuple(ndim if d == dim else d for d in own)
+    return differentiated("gather", _Gather(dim), (tensor, index), {}, sample, [own, picked], picked)
+
+
+class _Gather(ChunkFunction):
+    """Picks along one dimension."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+    def __call__(self, tensor: Any, index: Any) -> Any:
+        return tl.gather(tensor, self.dim, index)
+
+
+@rule(tl.cdist)
+def _cdist(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the distances between rows, which are whole."""
+    given = arguments(form, args, kwargs)
+    one, two = given.pop("x1"), given.pop("x2")
+    sample = called(form.function, (one, two), given)
+    if one.dim() != 2 or two.dim() != 2:
+        raise refused(form, "it takes two matrices")
+    if one.shape[1] != two.shape[1]:
+        raise RuntimeError(
+            f"cdist(): X1 and X2 must have the same number of columns. X1: {one.shape[1]} X2: {two.shape[1]}"
+        )
+    for tensor in (one, two):
+        if is_chunked(tensor):
+            check_whole(form, tensor, (1,))
+    return differentiated("cdist", form.function, (one, two), given, sample, [(0, 2), (1, 2)], (0, 1))

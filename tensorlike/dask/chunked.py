@@ -130,6 +130,11 @@ class ChunkedTensor(ChunkedCollection, Tensor):
 
         return filled(self, shape, dtype, 1)
 
+    def _tl_seed(self, gradient: Any) -> Any:
+        from .mapping import like_output
+
+        return like_output(gradient, self)
+
     def _tl_zeros_maker(self) -> Callable[..., Any]:
         return lambda shape, dtype: self._tl_zeros(shape, dtype)._tl_data
 

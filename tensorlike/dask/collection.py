@@ -161,16 +161,23 @@ def _at_once(function: Callable[..., Any], values: Any, options: dict[str, Any])
 
 
 def joined(blocks: Any, ndim: int) -> Any:
-    """Return the nested lists of the chunks of a result as one tensor."""
+    """Return the nested lists of the chunks of a result as one tensor, on memory of its own.
+
+    A single chunk may be kept, in the graph or by `persist`, and is copied.
+    """
     with recording_block(False):
-        return _joined(blocks, ndim)
+        found, single = _joined(blocks, ndim)
+        return found.clone() if single else found
 
 
-def _joined(blocks: Any, ndim: int, dim: int = 0) -> Any:
+def _joined(blocks: Any, ndim: int, dim: int = 0) -> tuple[Any, bool]:
+    """Return the chunks joined from dimension `dim` on, and whether they are one chunk as it is."""
     if dim == ndim:
-        return only(blocks)
+        while type(blocks) in (list, tuple):  # Schedulers differ in the containers of results.
+            (blocks,) = blocks
+        return only(blocks), True
     parts = [_joined(b, ndim, dim + 1) for b in blocks]
-    return parts[0] if len(parts) == 1 else cat(parts, dim)
+    return parts[0] if len(parts) == 1 else (cat([p for p, _ in parts], dim), False)
 
 
 def _persisted(

@@ -59,6 +59,10 @@ def _clone(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 @rule(Method.detach, placement.detach, Method.data)
 def _detached(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor = args[0] if args else kwargs["input"]
+    if form.kind == "setter":
+        if not is_chunked(tensor) or not is_chunked(args[1]):
+            raise refused(form, "its data can only be that of another tensor in chunks")
+        return form.implementation(*args)
     return share(like(tensor, tensor._tl_data.array), tensor)
 
 
@@ -79,6 +83,8 @@ def _conjugate(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 @rule(complexes.real, complexes.imag, Method.real, Method.imag)
 def _half(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor = args[0] if args else next(iter(kwargs.values()))
+    if form.kind == "setter":
+        raise refused(form, "one part of complex numbers cannot be written to: make new ones with tl.complex()")
     called(form.key, (tensor,), {})
     real = "real" in form.name
     if not tensor.is_complex():

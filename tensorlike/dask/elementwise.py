@@ -7,13 +7,27 @@ from __future__ import annotations
 
 from typing import Any
 
+import tensorlike as tl
 from tensorlike.dispatch.operation import Form
+from tensorlike.tensor.tensor import Tensor
 
-from .chunked import name_of
+from .chunked import name_of, rule
 from .mapping import mapped
+from .pullback import apart
 from .recording import arguments, record
 
 __all__ = ["elementwise"]
+
+
+@rule(tl.frexp)
+def _frexp(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return record(form.operation, arguments(form, args, kwargs), mapped("frexp", tl.frexp, args, kwargs))
+
+
+@rule(tl.polygamma, Tensor.polygamma)
+def _polygamma(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    n, tensor = sorted((*args, *kwargs.values()), key=lambda v: isinstance(v, Tensor))
+    return apart("polygamma", Tensor.polygamma, tensor, n=n)
 
 
 def elementwise(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

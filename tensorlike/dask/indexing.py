@@ -5,27 +5,25 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-import dask.array as da
 import numpy as np
 
-from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.ops.elementwise import conditional
-from tensorlike.tensor.ops.indexing import copies, gather, masks
+from tensorlike.tensor.ops.indexing import copies, masks
 from tensorlike.tensor.ops.linalg import diagonals
 from tensorlike.tensor.ops.shape import rearranging
 from tensorlike.tensor.tensor import Tensor
 
-from .chunked import Method, called, chunked, is_chunked, name_of, numpy_meta, refused, rule
-from .inplace import check_writable, share, take_over
+from .chunked import Method, called, is_chunked, name_of, refused, rule
+from .inplace import share
+from .lookups import picked_rows
 from .mapping import array_of, mapped, on_chunks
 from .recording import arguments, kept, record, step
-from .reductions import Sum, tree
 from .shaping import like, reshaped
 from .tasks import ChunkCall, ChunkFunction, Place
 
-__all__ = ["part", "picked_rows", "placed"]
+__all__ = ["checked_slice", "part", "placed"]
 
 
 # ---------------------------------------------------------------------------------------------------- integers, slices
@@ -66,9 +64,7 @@ def _placed_along(tensor: Any, dim: int, size: int, start: int, stride: int, cou
             [array], array.dtype, indices=[tuple(range(array.ndim))], result=tuple(range(array.ndim)),
             adjust={dim: tuple(adjusted)},
         )  # fmt: skip
-        before = array.shape
         cut = tuple(slice(None, None, stride) if d == dim else slice(None) for d in range(array.ndim))
-        del before
         pieces = [step("PlaceBackward0", like(tensor, spread), (tensor,), lambda grad: part(grad, cut))]
 
     def zeros(length: int) -> Any:
@@ -133,7 +129,7 @@ def _getitem(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             continue
         size = sizes[dim]
         if isinstance(item, slice):
-            cut = _checked_slice(item, size, cuts)
+            cut = checked_slice(item, size, cuts)
             cuts.append(cut)
             shape.append(size if cut == slice(None) else len(range(*cut.indices(size))))
         else:
@@ -161,7 +157,7 @@ def _getitem(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return picked_rows(form, found, chosen, where)
 
 
-def _checked_slice(item: slice, size: Any, before: Any) -> slice:
+def checked_slice(item: slice, size: Any, before: Any) -> slice:
     bounds = [None if b is None else operator.index(b) for b in (item.start, item.stop, item.step)]
     if bounds[2] is not None and bounds[2] <= 0:
         raise ValueError("step must be greater than zero")
@@ -201,232 +197,6 @@ def _dims_of(item: Any) -> int:
     if item is None or item is Ellipsis:
         return 0
     return int(item.dim()) if isinstance(item, Tensor) and item.dtype.numpy_dtype.kind == "b" else 1
-
-
-# ----------------------------------------------------------------------------------------------------- index tensors
-
-
-def picked_rows(form: Form, tensor: Any, index: Any, dim: int) -> Any:
-    """Return the elements at the places of an index tensor along one dimension."""
-    array = tensor._tl_data.array
-    size = array.shape[dim]
-    rows = _numbers(form, index)
-    if rows is None:
-        return _picked_lazily(form, tensor, index, dim)
-    if rows.size and (rows.min() < -size or rows.max() >= size):
-        bad = int(rows[(rows < -size) | (rows >= size)].reshape(-1)[0])
-        raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
-    flat = (rows.reshape(-1) % size) if size else rows.reshape(-1)
-    if not flat.size:
-        found = array[(slice(None),) * dim + (slice(0, 0),)]
-    else:
-        found = _gathered(array, flat, dim)
-    result = step("IndexBackward0", like(tensor, found), (tensor,), lambda grad: _scattered(grad, flat, dim, size))
-    if rows.ndim == 1:
-        return result
-    shape = tuple(array.shape)
-    return reshaped(result, (*shape[:dim], *rows.shape, *shape[dim + 1 :]))
-
-
-def _numbers(form: Form, index: Any) -> Any:
-    """Return the numbers of an ordinary index tensor; None for one in chunks."""
-    return None if is_chunked(index) else np.asarray(index.detach()._tl_data).astype(np.int64)
-
-
-def _gathered(array: Any, rows: Any, dim: int) -> Any:
-    """Return the dask array of rows: each block of the result takes its rows from the blocks that have them."""
-    import itertools
-
-    from dask.array.core import normalize_chunks
-    from dask.highlevelgraph import HighLevelGraph
-    from dask.tokenize import tokenize
-
-    starts = np.cumsum([0, *array.chunks[dim]])
-    largest = max(max(array.chunks[dim]), 1)
-    chunks = normalize_chunks((largest,), (len(rows),), dtype=array.dtype)[0]
-    name = "index-" + tokenize(array, rows, dim)
-    others = [range(n) for d, n in enumerate(array.numblocks) if d != dim]
-    graph: dict[Any, Any] = {}
-    begin = 0
-    for number, count in enumerate(chunks):
-        wanted = rows[begin : begin + count]
-        begin += count
-        owners = np.searchsorted(starts, wanted, side="right") - 1
-        sources = sorted({int(o) for o in owners})
-        offsets = {o: k for k, o in enumerate(sources)}
-        local = [(wanted[owners == o] - starts[o]) for o in sources]
-        # Where each wanted row is among the rows of all sources, one after the other.
-        places = np.empty(len(wanted), np.int64)
-        first = 0
-        for o in sources:
-            places[owners == o] = np.arange(first, first + int((owners == o).sum()))
-            first += int((owners == o).sum())
-        call = ChunkCall(_PickRows(dim, local, places), (tuple(Place(k) for k in range(len(sources))), {}), "index")
-        for rest in itertools.product(*others):
-            out = (*rest[:dim], number, *rest[dim:])
-            graph[(name, *out)] = (call, out, *[(array.name, *rest[:dim], o, *rest[dim:]) for o in offsets])
-    layer = HighLevelGraph.from_collections(name, graph, dependencies=[array])
-    return da.Array(
-        layer, name, (*array.chunks[:dim], chunks, *array.chunks[dim + 1 :]), dtype=array.dtype,
-        meta=numpy_meta(array.ndim, array.dtype),
-    )  # fmt: skip
-
-
-class _PickRows(ChunkFunction):
-    """Takes rows of several chunks and puts them in order."""
-
-    def __init__(self, dim: int, local: Any, places: Any) -> None:
-        self.dim, self.local, self.places = dim, local, places
-
-    def __call__(self, *tensors: Any) -> Any:
-        import tensorlike as tl
-
-        parts = [t.index_select(self.dim, tl.from_numpy(rows)) for t, rows in zip(tensors, self.local, strict=True)]
-        return (parts[0] if len(parts) == 1 else tl.cat(parts, self.dim)).index_select(
-            self.dim, tl.from_numpy(self.places)
-        )
-
-
-def _scattered(grad: Any, rows: Any, dim: int, size: int) -> Any:
-    """Return zeros with the rows of `grad` added at their places."""
-    import tensorlike as tl
-
-    order = np.argsort(rows, kind="stable")
-    kinds = np.unique(rows)
-    if len(kinds) == len(rows):
-        # Each place comes at most once: a choice of rows of `grad`, and zeros.
-        extended = tl.cat([grad, grad._tl_zeros(_with(grad, dim, 1), grad._tl_data.dtype)], dim)
-        source = np.full(size, len(rows), np.int64)
-        source[rows] = np.arange(len(rows))
-        return tl.index_select(extended, dim, tl.from_numpy(source))
-    ordered = grad.index_select(dim, tl.from_numpy(order))
-    places = rows[order]
-    return _added(ordered, places, dim, size)
-
-
-def _with(tensor: Any, dim: int, size: int) -> tuple[int, ...]:
-    shape = list(tensor._tl_data.array.shape)
-    shape[dim] = size
-    return tuple(shape)
-
-
-def _added(tensor: Any, places: Any, dim: int, size: int) -> Any:
-    """Return zeros of `size` rows with those of `tensor` added at `places`, by a sum over the chunks."""
-    array = tensor._tl_data.array
-    ndim = array.ndim
-    starts = tuple(int(n) for n in np.cumsum([0, *array.chunks[dim]]))
-    numbers = tuple(range(ndim))
-    # Each chunk of rows makes all rows: a dimension more, along which they are added up.
-    result = (*numbers[:dim], ndim, dim, *numbers[dim + 1 :])
-    call = ChunkCall(_AddRows(dim, places, starts, size), ((Place(0),), {}), "index_backward", True)
-    new = on_chunks(
-        call, [array], array.dtype, indices=[numbers], result=result, new={ndim: size},
-        adjust={dim: (1,) * array.numblocks[dim], ndim: (size,)},
-    )  # fmt: skip
-    found = chunked(new, tensor._tl_data.sample.unsqueeze(dim))
-    with recording_block(False):
-        total = found.sum(dim + 1)
-    return step("IndexAddBackward0", total, (tensor,), lambda grad: grad.index_select(dim, _tensor(places)))
-
-
-def _tensor(rows: Any) -> Any:
-    import tensorlike as tl
-
-    return tl.from_numpy(rows)
-
-
-class _AddRows(ChunkFunction):
-    """Adds the rows of a chunk into zeros."""
-
-    def __init__(self, dim: int, places: Any, starts: tuple[int, ...], size: int) -> None:
-        self.dim, self.places, self.starts, self.size = dim, places, starts, size
-
-    def __call__(self, index: tuple[int, ...], tensor: Any) -> Any:
-        number = index[self.dim + 1]
-        shape = list(tensor.shape)
-        rows = self.places[self.starts[number] : self.starts[number + 1]]
-        shape[self.dim] = self.size
-        return tensor.new_zeros(tuple(shape)).index_add(self.dim, _tensor(rows), tensor).unsqueeze(self.dim + 1)
-
-
-def _picked_lazily(form: Form, tensor: Any, index: Any, dim: int) -> Any:
-    """Return elements by an index tensor in chunks: each of its chunks takes what each chunk of the tensor has of it,
-    and these are added up.
-    """
-    if index.dtype.numpy_dtype.kind not in "iu":
-        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-    flat = index if index.dim() == 1 else index.reshape(-1)
-    size = tensor.shape[dim]
-    before = kept(tensor, array_of(tensor))
-    result = _looked_up(before, flat.detach(), dim, size)
-    found = step(
-        "IndexBackward0", result, (tensor,), lambda grad: _looked_up(grad, flat.detach(), dim, size, back=before)
-    )
-    shape = tuple(tensor.shape)
-    return found if index.dim() == 1 else reshaped(found, (*shape[:dim], *index.shape, *shape[dim + 1 :]))
-
-
-def _looked_up(tensor: Any, index: Any, dim: int, size: int, back: Any = None) -> Any:
-    """Return `tensor[..., index, ...]`, or with `back` the adding up of `tensor` at the places `index` in its shape."""
-    ndim = tensor._tl_data.ndim
-    source = tensor if back is None else back
-    starts = tuple(int(n) for n in np.cumsum([0, *source._tl_data.array.chunks[dim]]))
-    own, picked = tuple(range(ndim)), (*range(dim), ndim, *range(dim + 1, ndim))
-    call = ChunkCall(_Owned(dim, starts, size, back is not None), ((Place(0), Place(1), Place(2)), {}), "index", True)
-    # Which chunk of the source a task is of, its index says.
-    numbers = like(source, source._tl_data.array)
-    if back is None:
-        gone, kept_number, indices, result = dim, ndim, [own, (ndim,), own], (*picked, dim)
-    else:
-        gone, kept_number, indices, result = ndim, dim, [picked, (ndim,), own], (*own, ndim)
-    parts = on_chunks(
-        call, [tensor._tl_data.array, index._tl_data.array, numbers._tl_data.array], tensor._tl_data.dtype,
-        indices=indices, result=result, adjust={gone: 1},
-    )  # fmt: skip
-    del kept_number
-    inner = chunked(parts, tensor._tl_data.sample.unsqueeze(-1))
-    sample = tensor._tl_data.sample
-    total = tree(
-        "index", inner, (ndim,), False, Sum(None, sample.dtype), _either, Sum(None, sample.dtype), sample._tl_data.dtype
-    )
-    return chunked(total, sample)
-
-
-def _either(one: Any, other: Any) -> Any:
-    return one | other if one.dtype == _bool() else one + other
-
-
-def _bool() -> Any:
-    import tensorlike as tl
-
-    return tl.bool
-
-
-class _Owned(ChunkFunction):
-    """Takes the elements that one chunk of the source has, zeros for the others, or adds elements up into zeros."""
-
-    def __init__(self, dim: int, starts: tuple[int, ...], size: int, back: bool) -> None:
-        self.dim, self.starts, self.size, self.back = dim, starts, size, back
-
-    def __call__(self, place: tuple[int, ...], tensor: Any, index: Any, source: Any) -> Any:
-        import tensorlike as tl
-
-        if index.numel() and bool(((index < -self.size) | (index >= self.size)).any()):
-            raise IndexError(f"index is out of bounds for dimension {self.dim} with size {self.size}")
-        block = place[self.dim] if self.back else place[-1]
-        first, last = self.starts[block], self.starts[block + 1]
-        wanted = tl.where(index < 0, index + self.size, index)
-        inside = (wanted >= first) & (wanted < last)
-        local = (wanted - first)[inside]
-        if self.back:
-            found = source.new_zeros(tuple(source.shape), dtype=tensor.dtype)
-            rows = inside.nonzero().flatten()
-            return found.index_add(self.dim, local, tensor.index_select(self.dim, rows)).unsqueeze(-1)
-        shape = list(tensor.shape)
-        shape[self.dim] = index.shape[0]
-        found = tensor.new_zeros(tuple(shape))
-        rows = inside.nonzero().flatten()
-        return found.index_copy(self.dim, rows, tensor.index_select(self.dim, local)).unsqueeze(-1)
 
 
 def _by_several(form: Form, tensor: Any, tensors: list[tuple[int, Any]]) -> Any:
@@ -475,7 +245,7 @@ def _masked(form: Form, tensor: Any, mask: Any) -> Any:
 
     _, (array, other) = aligned("index", [array, other], [numbers, (0,)])
     found = on_chunks(
-        call, [array, other], array.dtype, indices=[numbers, (0,)], result=numbers, adjust={0: float("nan")}
+        call, [array, other], array.dtype, indices=[numbers, (0,)], result=numbers, adjust={0: (float("nan"),) * array.numblocks[0]}
     )
     return like(tensor, found)
 
@@ -549,36 +319,6 @@ def _narrow(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return tensor[(slice(None),) * where + (slice(first, first + count),)]
 
 
-@rule(gather.index_select)
-def _index_select(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = arguments(form, args, kwargs)
-    tensor, index = given["input"], given["index"]
-    if not is_chunked(tensor):
-        tensor = kept(tensor, array_of(tensor))
-    ndim = tensor._tl_data.ndim
-    where = one_dim(given["dim"], ndim)
-    if index.dim() > 1:
-        raise IndexError("index_select(): Index is supposed to be a vector")
-    if index.dtype.numpy_dtype.kind not in "iu":
-        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
-    if not ndim:
-        return picked_rows(form, tensor.reshape(1), index.reshape(-1), 0).reshape(())
-    if not is_chunked(index) and index.numel():
-        rows = np.asarray(index._tl_data)
-        if rows.min() < 0:
-            raise IndexError(f"index {int(rows.min())} is out of bounds for dimension {where}")
-    return picked_rows(form, tensor, index.reshape(-1), where)
-
-
-@rule(gather.take)
-def _take(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    given = arguments(form, args, kwargs)
-    tensor, index = given["input"], given["index"]
-    if not is_chunked(tensor):
-        tensor = kept(tensor, array_of(tensor))
-    return picked_rows(form, tensor.reshape(-1), index, 0)
-
-
 @rule(diagonals.diagonal)
 def _diagonal(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return a diagonal: the places of a mask along one of its two dimensions, summed over the other."""
@@ -600,62 +340,3 @@ def _diagonal(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
     mask = eye(count, chunks=square._tl_data.array.chunks[-2:], device=tensor.device).bool()
     return square.where(mask, zero).sum(-1).to(tensor.dtype)
-
-
-# ---------------------------------------------------------------------------------------------------------- assignment
-
-
-@rule(Method.__setitem__)
-def _setitem(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Bind the tensor to its elements with others at an index of slices and numbers, or where a mask is true."""
-    import tensorlike as tl
-
-    target, index, value = args
-    if not is_chunked(target):
-        raise refused(form, "an ordinary tensor cannot hold what is not computed yet")
-    check_writable(form, target)
-    before = kept(target)
-    if isinstance(index, Tensor) and index.dtype == tl.bool and index.dim() == before.dim():
-        if isinstance(value, Tensor) and value.dim():
-            raise refused(form, "where a mask chooses the places, the value is one number")
-        mask = index
-        filled: Any = value
-    else:
-        items = index if isinstance(index, tuple) else (index,)
-        if any(isinstance(i, (Tensor, list, np.ndarray)) for i in items):
-            raise refused(form, "the index has slices and numbers alone, or is one mask")
-        shape = before._tl_data.shape
-        with recording_block(False):
-            cuts = _region(before, index)
-            region = before[cuts]
-            mask = placed(tl.ones_like(region, dtype=tl.bool), shape, cuts)
-        part_shape = tuple(before[index].shape)
-        filled = value if isinstance(value, Tensor) else tl.tensor(value)
-        if filled.dim():
-            if not is_chunked(filled):
-                filled = kept(filled, array_of(filled))
-            while filled.dim() > len(part_shape) and filled.shape[0] == 1:
-                filled = filled[0]
-            filled = reshaped(filled.to(before.dtype).expand(part_shape), tuple(region.shape))
-            filled = placed(filled, shape, cuts)
-    filled = filled.to(before.dtype) if isinstance(filled, Tensor) else tl.tensor(filled).to(before.dtype)
-    take_over(form, target, tl.where(mask, filled, before))
-
-
-def _region(tensor: Any, index: Any) -> tuple[slice, ...]:
-    """Return an index of slices and numbers as slices, one for each dimension."""
-    items = [i for i in (index if isinstance(index, tuple) else (index,)) if i is not None]
-    if not any(i is Ellipsis for i in items):
-        items.append(Ellipsis)
-    where = next(k for k, i in enumerate(items) if i is Ellipsis)
-    items[where : where + 1] = [slice(None)] * (tensor.dim() - len(items) + 1)
-    found = []
-    for item, size in zip(items, tensor.shape, strict=True):
-        if isinstance(item, slice):
-            found.append(_checked_slice(item, size, ()))
-        else:
-            number = operator.index(item)
-            if not -size <= number < size:
-                raise IndexError(f"index {number} is out of bounds for dimension {len(found)} with size {size}")
-            found.append(slice(number % size, number % size + 1))
-    return tuple(found)

@@ -23,7 +23,7 @@ from tensorlike.tensor.tensor import Tensor
 
 from .chunked import Method, is_chunked, refused, rule
 
-__all__ = ["rebound", "share", "take_over"]
+__all__ = ["bound", "check_writable", "rebound", "share", "take_over", "turned_into"]
 
 
 def share(result: Any, source: Any) -> Any:
@@ -47,7 +47,7 @@ def rebound(form: Form, function: Callable[..., Any], args: tuple[Any, ...], kwa
     if operation_of(function) in (operation_of(Method.resize), operation_of(Method.resize_as)):
         raise refused(form, "it keeps elements by their order in memory: use reshape() or narrow()")
     if not is_chunked(target):
-        raise refused(form, "an ordinary tensor cannot hold what is not computed yet: use the out-of-place form")
+        raise refused(form, "an ordinary tensor cannot hold what is not computed yet: compute() the operand first")
     check_writable(form, target)
     from .recording import kept
 
@@ -174,6 +174,3 @@ def _filled(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise refused(form, "an ordinary tensor cannot hold what is not computed yet")
     check_writable(form, target)
     return take_over(form, target, inplace.fill(target, value))
-
-
-__all__ += ["check_writable"]

@@ -15,7 +15,7 @@ from tensorlike.tensor.ops.indexing import copies
 from tensorlike.tensor.ops.shape import expanding, joining
 from tensorlike.tensor.tensor import Tensor
 
-from .chunked import Method, called, chunked, is_chunked, rule, sample_of
+from .chunked import Method, called, chunked, is_chunked, refused, rule, sample_of
 from .mapping import array_of
 from .recording import arguments, step
 from .shaping import widened
@@ -151,6 +151,22 @@ def _repeat(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         elif count > 1:
             result = joined([result] * count, dim)
     return result.clone() if all(c == 1 for c in counts) else result
+
+
+@rule(expanding.repeat_interleave)
+def _interleaved(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Repeat each element: a new dimension of that size, merged with its own."""
+    given = arguments(form, args, kwargs)
+    tensor, repeats, dim = given["input"], given.get("repeats"), given.get("dim")
+    if not isinstance(repeats, int) or isinstance(repeats, bool) or given.get("output_size") is not None:
+        raise refused(form, "the number of repetitions is one number for all elements")
+    called(form.function, (tensor, repeats, dim), {})
+    flat = tensor.reshape(-1) if dim is None or not tensor.dim() else tensor
+    where = 0 if dim is None else one_dim(dim, flat.dim())
+    wide = widened(flat, where + 1)
+    shape = tuple(flat.shape)
+    spread = wide.expand((*shape[: where + 1], repeats, *shape[where + 1 :]))
+    return spread.reshape((*shape[:where], shape[where] * repeats, *shape[where + 1 :]))
 
 
 @rule(expanding.atleast_1d, expanding.atleast_2d, expanding.atleast_3d)

@@ -8,17 +8,18 @@ from typing import Any
 
 import dask
 import dask.array as da
+import numpy as np
 from dask.array.core import unify_chunks
 from dask.layers import ArrayBlockIdDep
 from dask.tokenize import tokenize
 
-from tensorlike.autograd.grad_mode import recording_block
-from tensorlike.dispatch.pytree import instances, map_leaves
+from tensorlike.autograd.grad_mode import grad_enabled, recording_block
+from tensorlike.dispatch.pytree import instances, leaves, map_leaves
 from tensorlike.tensor.runtime import broadcast_error
 from tensorlike.tensor.tensor import Tensor
 
-from .chunked import ChunkedTensor, called, chunked, is_chunked, numpy_meta
-from .tasks import ChunkCall, Place, picked
+from .chunked import ChunkedTensor, called, chunked, is_chunked, numpy_meta, sample_of
+from .tasks import ChunkCall, ChunkFunction, Place, picked, portable
 
 __all__ = [
     "array_of", "compute_chunk_sizes", "constant", "map_chunks", "mapped", "on_chunks", "rebuilt",
@@ -57,21 +58,39 @@ def array_of(tensor: Any) -> Any:
     return tensor._tl_data.array if is_chunked(tensor) else constant(tensor)
 
 
+def like_output(gradient: Any, output: Any) -> Any:
+    """Return the gradient of a chunked output: one in chunks as it is, an ordinary one in the chunks of the output."""
+    if is_chunked(gradient):
+        return gradient
+    array = constant(gradient)
+    return chunked(array.rechunk(output._tl_data.array.chunks) if array.ndim else array, sample_of(gradient))
+
+
+def is_operand(value: Any) -> bool:
+    """Return whether tasks get a value as a block: not numbers, nor tensors without dimensions that are as these."""
+    return isinstance(value, Tensor) and (is_chunked(value) or value.dim() > 0 or value.requires_grad)
+
+
+def operands_in(args: Any, kwargs: Any) -> list[Any]:
+    """Return the operands among arguments, in the order of `templated`."""
+    return [v for v in leaves((tuple(args), dict(kwargs))) if is_operand(v)]
+
+
 def templated(args: Any, kwargs: Any) -> tuple[Any, list[Any]]:
-    """Return arguments with places for their tensors, and the dask arrays of these.
+    """Return arguments with places for their operands, and the dask arrays of these.
 
     Ordinary tensors without dimensions stay in the arguments: all chunks use the same number.
     """
     arrays: list[Any] = []
 
     def replaced(value: Any) -> Any:
-        if not isinstance(value, Tensor):
-            return value
-        if not is_chunked(value) and not value.dim():
+        if is_operand(value):
+            arrays.append(array_of(value))
+            return Place(len(arrays) - 1)
+        if isinstance(value, Tensor):
             with recording_block(False):
                 return value.detach().clone()
-        arrays.append(array_of(value))
-        return Place(len(arrays) - 1)
+        return value
 
     return map_leaves(replaced, (tuple(args), dict(kwargs))), arrays
 
@@ -151,19 +170,60 @@ def mapped(name: str, function: Callable[..., Any], args: Any, kwargs: Any, **pl
     return type(sample)(parts)
 
 
+class _KeepsShape(ChunkFunction):
+    """Calls a function of the user's on a chunk, and checks the shape of what it returns."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = portable(function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        result = self.function(*args, **kwargs)
+        wanted = np.broadcast_shapes(*[tuple(t.shape) for t in instances((args, kwargs), Tensor)])
+        for one in result if isinstance(result, (tuple, list)) else (result,):
+            if isinstance(one, Tensor) and tuple(one.shape) != wanted:
+                raise ValueError(
+                    f"map_chunks(): the function returned the shape {list(one.shape)} for a chunk of the shape "
+                    f"{list(wanted)}: it has to keep the shape"
+                )
+        return result
+
+
 def map_chunks(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return the result of `function(*args, **kwargs)` computed chunk by chunk, for functions that keep the shape.
 
     It is called with the tensors of one chunk of each chunked tensor among the arguments, and with ordinary tensors cut
-    to the chunk they are broadcast to; it returns a tensor of the broadcast shape, or several. It is called once on
-    tensors of one element, to find the dtype and the type of the result, which may be of any tensor-like type. The
-    result has no history: use the functions of tensors, or `autograd.Function`, for what is differentiated.
+    to the chunk they are broadcast to; it returns a tensor of the broadcast shape, or several, and must not write to
+    its arguments, which other tasks may read. It is called once on tensors of one element, to find the dtype and the
+    type of the result, which may be of any tensor-like type. The gradient of a chunk is that of the function on it,
+    which the task of the gradient calls again; operands with dimensions must have one shape where one requires grad.
 
     Raises TypeError when no argument is a chunked tensor.
     """
     if not instances((args, kwargs), ChunkedTensor):
         raise TypeError("map_chunks(): none of the arguments is a ChunkedTensor: call the function itself")
-    return mapped(getattr(function, "__name__", type(function).__name__), function, args, kwargs)
+    name = getattr(function, "__name__", type(function).__name__)
+    function = _KeepsShape(function)
+    operands = operands_in(args, kwargs)
+    if not grad_enabled() or not any(t.requires_grad for t in operands):
+        return mapped(name, function, args, kwargs)
+    from .pullback import differentiated
+
+    shapes = {tuple(t.shape) for t in operands if t.dim()}
+    if len(shapes) != 1:
+        raise RuntimeError(
+            f"map_chunks(): an operand requires grad, so that all must have one shape, not {sorted(map(list, shapes))}"
+            ": expand() them, or detach() the operand"
+        )
+    sample = called(function, args, kwargs)
+    several = isinstance(sample, (tuple, list))
+    indices = [tuple(range(t.dim())) for t in operands]
+    found = [
+        differentiated(
+            name, function, args, kwargs, one, indices, max(indices, key=len), number=number if several else None
+        )
+        for number, one in enumerate(sample if several else (sample,))
+    ]
+    return type(sample)(found) if several else found[0]
 
 
 def compute_chunk_sizes(tensor: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import tensorlike as tl
 from tensorlike.dispatch.operation import Form
 from tensorlike.tensor import queries
 from tensorlike.tensor.dtypes import dtype_of
@@ -12,7 +13,8 @@ from tensorlike.tensor.ops.shape import resizing
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.transforms.description import NoArray
 
-from .chunked import ChunkedTensor, Method, called, chunked, is_chunked, number_needed, refused, rule, sample_of
+from .chunked import Method, called, number_needed, refused, rule
+from .gradients import no_formula
 
 __all__: list[str] = []
 
@@ -23,7 +25,7 @@ __all__: list[str] = []
     Method._post_accumulate_grad_hooks, Method.is_leaf, Method.output_nr, Method.retains_grad, Method._base,
     Method._version, Method.name, Method.size, Method.dim, Method.element_size, Method.requires_grad_,
     Method.retain_grad, Method.register_hook, Method.register_post_accumulate_grad_hook, Method.__len__, resizing.numel,
-    Method.nelement,
+    Method.nelement, tl.is_inference,
 )  # fmt: skip
 def _described(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer from the description of the elements and the place in the graph, as for any tensor."""
@@ -41,7 +43,7 @@ def _dtype(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     placement.get_device, Method.get_device, Method.layout, Method.is_cuda, Method.is_cpu, Method.is_meta,
     Method.is_ipu, Method.is_maia, Method.is_mkldnn, Method.is_mps, Method.is_mtia, Method.is_nested,
     Method.is_quantized, Method.is_sparse, Method.is_sparse_csr, Method.is_vulkan, Method.is_xla, Method.is_xpu,
-    Method.volatile, queries.result_type,
+    Method.volatile, Method.is_pinned, tl.is_distributed, queries.result_type,
 )  # fmt: skip
 def _of_sample(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer with what a chunk says."""
@@ -133,26 +135,7 @@ def _copied(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 @rule(Method.backward)
 def _backward(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record the tasks of the gradients; nothing is computed."""
-    tensor, *rest = args
-    if rest:
-        rest[0] = like_output(rest[0], tensor)
-    if kwargs.get("gradient") is not None:
-        kwargs = {**kwargs, "gradient": like_output(kwargs["gradient"], tensor)}
     try:
-        return form.implementation(tensor, *rest, **kwargs)
+        return form.implementation(*args, **kwargs)
     except NoArray:
-        from .gradients import no_formula
-
         raise no_formula() from None
-
-
-def like_output(gradient: Any, output: Any) -> Any:
-    """Return the gradient of a chunked output in chunks as it is, an ordinary one as one task."""
-    from .mapping import constant
-
-    if isinstance(gradient, Tensor) and isinstance(output, ChunkedTensor) and not is_chunked(gradient):
-        array = constant(gradient)
-        if gradient.dim() and tuple(gradient.shape) == tuple(output.shape):
-            array = array.rechunk(output.chunks)
-        return chunked(array, sample_of(gradient))
-    return gradient

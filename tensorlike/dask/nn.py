@@ -7,6 +7,7 @@ from typing import Any
 import tensorlike as tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form, operation_of
+from tensorlike.dispatch.pytree import map_leaves
 from tensorlike.tensor.ops.nn import (
     activation,
     adaptive_pooling,
@@ -26,7 +27,9 @@ from tensorlike.tensor.ops.nn import (
 )
 from tensorlike.tensor.tensor import Tensor
 
+from .along import whole_dims
 from .chunked import called, is_chunked, name_of, refused, rule
+from .mapping import mapped, operands_in
 from .pullback import apart, differentiated
 from .recording import arguments
 from .tasks import ChunkFunction
@@ -118,8 +121,6 @@ def _classified(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     ignored = target == given.get("ignore_index", -100)
     if weight is None:
         return errors.sum() / ignored.logical_not().sum()
-    from .mapping import mapped
-
     counted = mapped("weights", _Weights(weight.detach().clone(), given.get("ignore_index", -100)), (target,), {})
     return errors.sum() / counted.sum()
 
@@ -144,15 +145,7 @@ def per_example(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any], rank:
     The chunked operands have their other dimensions in one chunk; ordinary ones are shared by all examples. Of rank
     `rank` is the first operand, where that tells a batch from a single example.
     """
-    tensors: list[Any] = []
-    from tensorlike.dispatch.pytree import map_leaves
-
-    def noted(value: Any) -> Any:
-        if isinstance(value, Tensor) and (is_chunked(value) or value.dim()):
-            tensors.append(value)
-        return value
-
-    map_leaves(noted, (args, kwargs))
+    tensors = operands_in(args, kwargs)
     if not is_chunked(tensors[0]) or (rank is not None and tensors[0].dim() != rank) or not tensors[0].dim():
         raise refused(form, "it takes a batch in chunks as its first operand")
     for tensor in tensors:
@@ -277,8 +270,6 @@ def _embedding(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 @rule(normalization.layer_norm, toplevel_normalization.layer_norm)
 def _layer_norm(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Normalise each row apart; weight and bias are factors and terms of all."""
-    from .along import whole_dims
-
     given = arguments(form, args, kwargs)
     tensor, shape = given["input"], given["normalized_shape"]
     if not is_chunked(tensor):
@@ -298,6 +289,29 @@ def _layer_norm(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     )  # fmt: skip
     found = found if weight is None else found * weight
     return found if bias is None else found + bias
+
+
+@rule(F.batch_norm, tl.batch_norm)
+def _batch_norm(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Normalise each channel, by the running statistics or by those of the whole batch."""
+    given = arguments(form, args, kwargs)
+    tensor, mean, var = given["input"], given.get("running_mean"), given.get("running_var")
+    training, eps = bool(given.get("training")), given.get("eps", 1e-5)
+    if training and (mean is not None or var is not None):
+        raise refused(form, "running statistics cannot be written to before they are computed: leave them out")
+    if not is_chunked(tensor) or tensor.dim() < 2:
+        raise refused(form, "it takes a batch in chunks")
+    others = [d for d in range(tensor.dim()) if d != 1]
+    line = [1, tensor.shape[1], *[1] * (tensor.dim() - 2)]
+    if training:
+        mean, var = tensor.mean(others), tensor.var(others, correction=0)
+    if mean is None or var is None:
+        raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+    found = (tensor - mean.reshape(line)) * (var.reshape(line) + eps).rsqrt()
+    weight, bias = given.get("weight"), given.get("bias")
+    found = found if weight is None else found * weight.reshape(line)
+    found = found if bias is None else found + bias.reshape(line)
+    return found.to(tensor.dtype)
 
 
 @rule(attention.scaled_dot_product_attention)

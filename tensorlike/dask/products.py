@@ -13,8 +13,8 @@ from tensorlike.tensor.ops.linalg import einsum, matmul, product_sums
 from .chunked import Method, called, chunked, is_chunked, name_of, refused, rule
 from .mapping import array_of, on_chunks
 from .recording import arguments, kept, needs_grad, step
-from .reductions import Sum, tree
 from .tasks import ChunkCall, ChunkFunction, Place
+from .tree import Sum, tree
 
 __all__ = ["contracted"]
 
@@ -169,7 +169,8 @@ def _added_product(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         product = tl.outer(a, b)
     else:
         product = tl.matmul(a, b)
-        product = product.sum(0, dtype=product.dtype) if form.operation is operation_of(product_sums.addbmm) else product
+        if form.operation is operation_of(product_sums.addbmm):
+            product = product.sum(0, dtype=product.dtype)
     product = product if alpha == 1 else product * alpha
     if beta == 0:
         return product.expand(tuple(product.shape))
@@ -184,8 +185,7 @@ def _einsum(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         operands = list(operands[0])
     if not isinstance(equation, str):
         raise refused(form, "the operands' dimensions are given as lists: give an equation")
-    sample = called(form.function, (equation, operands), {})
-    del sample
+    called(form.function, (equation, operands), {})
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")

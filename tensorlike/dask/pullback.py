@@ -15,15 +15,14 @@ from typing import Any
 import tensorlike as tl
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.dispatch.pytree import map_leaves
-from tensorlike.tensor.tensor import Tensor
 
 from .chunked import called, chunked, is_chunked
-from .mapping import array_of, on_chunks, templated
+from .mapping import array_of, on_chunks, operands_in, templated
 from .recording import kept, needs_grad, step
 from .shaping import rechunked
 from .tasks import ChunkCall, ChunkFunction, Place, portable
 
-__all__ = ["differentiated"]
+__all__ = ["apart", "differentiated"]
 
 Index = tuple[int, ...]
 
@@ -32,7 +31,7 @@ class _Pullback(ChunkFunction):
     """Returns the gradient of one operand of a function: `call(grad, *tensors)`."""
 
     def __init__(
-        self, function: Callable[..., Any], arguments: Any, wanted: int, number: int | None, sums: bool
+        self, function: Callable[..., Any], arguments: Any, wanted: int, number: int | None, sums: int
     ) -> None:
         self.function, self.arguments = portable(function), arguments
         self.wanted, self.number, self.sums = wanted, number, sums
@@ -51,7 +50,7 @@ class _Pullback(ChunkFunction):
             found = point.new_zeros(tuple(point.shape))
         else:
             found = autograd_grad(result, point, grad, create_graph=recorded, materialize_grads=True)[0]
-        return found.unsqueeze(0) if self.sums else found
+        return found.reshape((*(1,) * self.sums, *found.shape)) if self.sums else found
 
 
 def differentiated(
@@ -78,7 +77,7 @@ def differentiated(
         ChunkCall(call, template, name), arrays, sample._tl_data.dtype, indices=indices, result=result, adjust=adjust,
         new=new,
     )  # fmt: skip
-    operands = _operands(args, kwargs)
+    operands = operands_in(args, kwargs)
     tensors = [kept(t, a) for t, a in zip(operands, arrays, strict=True)]
     spread = chunked(found, sample)
 
@@ -106,19 +105,6 @@ class _Numbered(ChunkFunction):
         return self.function(*args, **kwargs)[self.number]
 
 
-def _operands(args: Any, kwargs: Any) -> list[Any]:
-    """Return the tensors that `templated` makes operands of a task, in its order."""
-    found: list[Any] = []
-
-    def noted(value: Any) -> Any:
-        if isinstance(value, Tensor) and (is_chunked(value) or value.dim()):
-            found.append(value)
-        return value
-
-    map_leaves(noted, (tuple(args), dict(kwargs)))
-    return found
-
-
 def _pulled(
     name: str, function: Any, template: Any, grad: Any, tensors: list[Any], indices: Sequence[Index], result: Index,
     which: int, number: int | None,
@@ -131,23 +117,21 @@ def _pulled(
     others = [n for n in dict.fromkeys((*result, *(n for i in indices for n in i))) if n not in own]
     numblocks = _numblocks(grad, tensors, indices, result)
     others = [n for n in others if numblocks.get(n, 1) > 1]
-    pull = _Pullback(function, template, which, number, bool(others))
-    if len(others) > 1:
-        raise NotImplementedError(
-            f"{name}() of tensors in chunks along several dimensions: the gradient of an operand without these has no "
-            "rule; rechunk() the others to chunks along one dimension"
-        )
+    pull = _Pullback(function, template, which, number, len(others))
     sample = sample_of(tensors[which])
-    if others:
-        if any(n not in {*result, *(n for i in indices for n in i)} for n in own):
-            raise NotImplementedError(f"{name}(): the gradient of an operand in chunks has no rule")
-        # What several tasks add up to.
-        found = differentiated(
-            f"{name}_backward", pull, [grad, *tensors], {}, sample.new_ones((1,) * (len(own) + 1)),
-            [result, *indices], (others[0], *own), adjust={others[0]: 1},
-        )  # fmt: skip
-        return found.sum(0)
-    return differentiated(f"{name}_backward", pull, [grad, *tensors], {}, sample, [result, *indices], own)
+    if not others:
+        return differentiated(f"{name}_backward", pull, [grad, *tensors], {}, sample, [result, *indices], own)
+    found = differentiated(
+        f"{name}_backward",
+        pull,
+        [grad, *tensors],
+        {},
+        sample.new_ones((1,) * (len(others) + len(own))),
+        [result, *indices],
+        (*others, *own),
+        adjust=dict.fromkeys(others, 1),
+    )
+    return found.sum(tuple(range(len(others))))
 
 
 def _numblocks(grad: Any, tensors: list[Any], indices: Sequence[Index], result: Index) -> dict[int, int]:
@@ -168,6 +152,3 @@ def apart(name: str, function: Callable[..., Any], *tensors: Any, **options: Any
         tensors = tuple(tl.broadcast_tensors(*[t if is_chunked(t) else kept(t, array_of(t)) for t in tensors]))
     numbers = tuple(range(rank))
     return differentiated(name, function, tensors, options, sample, [numbers] * len(tensors), numbers)
-
-
-__all__ += ["apart"]

@@ -238,6 +238,3 @@ def _dropout(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return tensor * 0
     mask = _drawn(form, _kept, (tensor.detach(),), {"p": p}, None, tensor._tl_data.sample == 0)
     return tensor * mask / (1 - p)
-
-
-__all__ += ["is_chunked"]

@@ -23,6 +23,7 @@ from tensorlike.tensor.recording import DIFFERENTIABLE, save
 from tensorlike.tensor.tensor import Tensor
 
 from .chunked import ChunkedTensor, chunked, rule, sample_of
+from .mapping import constant
 
 __all__ = ["arguments", "computed", "kept", "needs_grad", "record", "step"]
 
@@ -152,6 +153,8 @@ class ChunkedBackward(Node):
                 "already been freed). Specify retain_graph=True if you need to backward through the graph a second "
                 "time."
             )
+        if not isinstance(grad, ChunkedTensor):  # A hook has replaced it.
+            grad = chunked(constant(grad), sample_of(grad))
         found = self.backward(grad)
         return found if isinstance(found, tuple) else (found,)
 

@@ -11,8 +11,8 @@ from tensorlike.tensor.tensor import Tensor
 from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, rule
 from .mapping import mapped, on_chunks
 from .recording import arguments
-from .reductions import Partials, tree
 from .tasks import ChunkCall, ChunkFunction, Place
+from .tree import Partials, tree
 
 __all__: list[str] = []
 

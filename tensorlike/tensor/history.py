@@ -196,6 +196,8 @@ def grad_of_root(tensor: Any, gradient: Any, index: int = 0) -> Any:
             f"grad_output has a dtype of {LIBRARY}.{gradient._tl_data.dtype} and output has a dtype of "
             f"{LIBRARY}.{tensor._tl_data.dtype}."
         )
+    if tensor._tl_transformed:
+        gradient = tensor._tl_seed(gradient)
     if type(gradient) is TensorBase._tl_plain or gradient._tl_transformed:
         return gradient
     # Formulas run on plain tensors, as in PyTorch below its Python layer.

@@ -239,3 +239,56 @@ def test_a_formula_that_works_on_arrays_is_refused(data: Any) -> None:
     _, (x, _, _) = both(data)
     with nothing_computed(), pytest.raises(NotImplementedError, match="the derivative of one of the functions"):
         x.cumprod(0).sum().backward()
+
+
+def test_a_function_of_chunks_is_differentiated(data: Any) -> None:
+    x, _, _ = data
+    scale = tl.tensor(2.0, dtype=tl.float64, requires_grad=True)
+
+    def centred(chunk: Any, factor: Any) -> Any:
+        return (chunk - chunk.mean()) * factor
+
+    chunks = td.from_tensor(x, (4, 3), requires_grad=True)
+    with nothing_computed():
+        (td.map_chunks(centred, chunks, scale) ** 2).sum().backward()
+    plain, factor = x.clone().requires_grad_(), scale.detach().clone().requires_grad_()
+    parts = [centred(p, factor) for row in plain.split(4) for p in row.split(3, 1)]
+    sum((p**2).sum() for p in parts).backward()
+    assert tl.allclose(chunks.grad.compute(scheduler="sync"), plain.grad)
+    assert tl.allclose(scale.grad.compute(scheduler="sync"), factor.grad)
+    with pytest.raises(RuntimeError, match="all must have one shape"):
+        td.map_chunks(tl.mul, chunks, tl.ones(4, dtype=tl.float64))
+
+
+def test_forward_mode_and_maps(data: Any) -> None:
+    """The types of transforms hold tensors in chunks as they hold others."""
+    x, _, w = data
+    chunks = td.from_tensor(x, (4, 3))
+
+    def total(t: Any) -> Any:
+        return ((t @ w).tanh() ** 2).sum()
+
+    with nothing_computed():
+        value, moved = tl.func.jvp(total, (chunks,), (chunks * 2,))
+        grad = tl.func.grad(total)(chunks)
+        rows = tl.func.vmap(lambda row: row * row.sum())(chunks)
+    expected, expected_moved = tl.func.jvp(total, (x,), (x * 2,))
+    found = td.compute(value, moved, grad, rows, scheduler="sync")
+    wanted = (expected, expected_moved, tl.func.grad(total)(x), tl.func.vmap(lambda row: row * row.sum())(x))
+    for one, other in zip(found, wanted, strict=True):
+        assert tl.allclose(one, other)
+
+
+def test_an_optimizer_needs_computed_gradients(data: Any) -> None:
+    _, (x, _, w) = both(data)
+    (x * w).sum().backward()
+    with nothing_computed(), pytest.raises(NotImplementedError, match=r"compute\(\) the operand first"):
+        tl.optim.SGD([w], lr=0.1).step()
+
+
+def test_a_hook_may_replace_a_gradient_by_an_ordinary_tensor(data: Any) -> None:
+    _, (x, _, w) = both(data)
+    y = x.reshape(44)
+    y.register_hook(lambda grad: tl.arange(44, dtype=tl.float64))
+    (y * 2).sum().backward()
+    assert tl.allclose(x.grad.compute(scheduler="sync").reshape(44), tl.arange(44, dtype=tl.float64))

@@ -171,3 +171,13 @@ def test_threads(x: td.ChunkedTensor) -> None:
 def test_visualize_needs_an_engine_only(x: td.ChunkedTensor, tmp_path: object) -> None:
     pytest.importorskip("graphviz", reason="dask draws with it")
     x.visualize(filename=str(tmp_path) + "/graph.svg")
+
+
+def test_results_have_memory_of_their_own() -> None:
+    source = tl.arange(4.0)
+    one = td.from_tensor(source, -1)
+    kept = (one * 2).persist(scheduler="sync")
+    for tensor, expected in ((one, source.clone()), (kept, source * 2), (kept[:], source * 2)):
+        found = tensor.compute(scheduler="sync")
+        found.add_(1)
+        assert tl.equal(tensor.compute(scheduler="sync"), expected)

@@ -181,3 +181,12 @@ def test_wrong_types_and_values() -> None:
     with pytest.raises(NotImplementedError, match="out= names memory to write to"):
         tl.add(x, 1, out=tl.empty(4, 3))
 
+
+def test_a_function_that_does_not_keep_the_shape() -> None:
+    x = td.ones(6, chunks=2)
+    with pytest.raises(
+        ValueError, match=r"map_chunks\(\): the function returned the shape \[\] for a chunk of the shape"
+    ):
+        x.map_chunks(tl.sum)
+    with pytest.raises(td.ChunkError, match=r"the function returned the shape \[1\] for a chunk of the shape \[2\]"):
+        compute(x.map_chunks(lambda t: t[:1]))
