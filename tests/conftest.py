@@ -42,6 +42,12 @@ def same_random_numbers() -> None:
     np.random.seed(0)
 
 
+@pytest.fixture(autouse=True)
+def host_may_compute() -> None:
+    """The host computes what an array library lacks, as `tests/tensor/test_host_fallback.py` tests."""
+    tl.backends.set_host_fallback("allow")
+
+
 @pytest.fixture
 def gpu():
     """A CUDA device for the length of a test: a GPU through CuPy where there is one, else the stand-in for CuPy."""

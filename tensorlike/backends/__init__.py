@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import sys
 
+from tensorlike.tensor.backends.host_fallback import get_host_fallback, set_host_fallback
+
 from . import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, nnpack, openmp, opt_einsum, quantized
 from ._flags import FlagModule, freeze, frozen
 
 __all__ = [
-    "cpu", "cuda", "cudnn", "disable_global_flags", "flags_frozen", "mha", "mkl", "mkldnn", "mps", "nnpack",
-    "openmp", "opt_einsum", "quantized",
+    "cpu", "cuda", "cudnn", "disable_global_flags", "flags_frozen", "get_host_fallback", "mha", "mkl", "mkldnn", "mps",
+    "nnpack", "openmp", "opt_einsum", "quantized", "set_host_fallback",
 ]  # fmt: skip
 
 fp32_precision = "none"

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ..device import device
+from .host_fallback import announce
 
 __all__ = ["Array", "Backend", "HostFallbackModule"]
 
@@ -179,11 +180,18 @@ class HostFallbackModule:
         return found
 
 
-def on_host(backend: Backend, function: Any) -> Any:
-    """`function`, which knows NumPy arrays alone, for the arrays of `backend`."""
+def on_host(backend: Backend, function: Any, name: str = "") -> Any:
+    """`function`, which knows NumPy arrays alone, for the arrays of `backend`: see `set_host_fallback`.
+
+    Random numbers, which read no operands, are drawn on the host without a word.
+    """
+    # "numpy.linalg.qr", or the name given where the function has none of its own.
+    name = name or f"{getattr(function, '__module__', None) or 'numpy'}.{getattr(function, '__name__', function)}"
 
     def run_on_host(*args: Any, **kwargs: Any) -> Any:
         devices: list[device] = []
+        if any(_is_of(backend, value) for value in (*args, *kwargs.values())):
+            announce(backend.device_type, name)
         host_args = [_to_host(backend, value, devices) for value in args]
         host_kwargs = {name: _to_host(backend, value, devices) for name, value in kwargs.items() if name != "out"}
         with np.errstate(all="ignore"):
@@ -198,6 +206,13 @@ def on_host(backend: Backend, function: Any) -> Any:
     run_on_host.__name__ = getattr(function, "__name__", "run_on_host")
     run_on_host.__doc__ = getattr(function, "__doc__", None)
     return run_on_host
+
+
+def _is_of(backend: Backend, value: Any) -> bool:
+    """Return whether a value is an array of the backend, or holds one."""
+    if isinstance(value, list | tuple):
+        return any(_is_of(backend, item) for item in value)
+    return backend.owns(type(value))
 
 
 def _to_host(backend: Backend, value: Any, devices: list[device]) -> Any:

@@ -496,7 +496,7 @@ class OpaqueNamespace:
         array = self.asarray(a)
         array, axis = (array.ravel(), 0) if axis is None else (array, axis)
         if array.size == 0 or array.dtype.kind not in "biuf":
-            host = on_host(self._backend, lambda x: getattr(np, name)(x, axis=axis, stable=True))
+            host = on_host(self._backend, lambda x: getattr(np, name)(x, axis=axis, stable=True), f"numpy.{name}")
             found: OpaqueArray = host(array)
             return found
         value = self.cast(array, np.uint8) if array.dtype.kind == "b" else self.value(array)
