@@ -245,7 +245,12 @@ def _masked(form: Form, tensor: Any, mask: Any) -> Any:
 
     _, (array, other) = aligned("index", [array, other], [numbers, (0,)])
     found = on_chunks(
-        call, [array, other], array.dtype, indices=[numbers, (0,)], result=numbers, adjust={0: (float("nan"),) * array.numblocks[0]}
+        call,
+        [array, other],
+        array.dtype,
+        indices=[numbers, (0,)],
+        result=numbers,
+        adjust={0: (float("nan"),) * array.numblocks[0]},
     )
     return like(tensor, found)
 

@@ -16,7 +16,7 @@ from .along import check_whole
 from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, rule
 from .pullback import differentiated
 from .recording import arguments, record
-from .tasks import array_in, chunk_from
+from .tasks import ChunkFunction, array_in, chunk_from
 
 __all__: list[str] = []
 
@@ -203,7 +203,45 @@ def _solve(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 @rule(L.lstsq)
 def _lstsq(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    raise refused(
-        form, "its rank needs the values: for a tall matrix of full rank, take Q, R = linalg.qr(A) and "
-        "linalg.solve_triangular(R, Q.mT @ B, upper=True)",
-    )  # fmt: skip
+    """Solve with Q and R of a tall matrix in chunks of rows; its rank is checked by the task that has R."""
+    given = arguments(form, args, kwargs)
+    a, b = given["A"] if "A" in given else given["input"], given["B"] if "B" in given else given["b"]
+    if given.get("driver") not in (None, "gelsy", "gels") or given.get("rcond") is not None:
+        raise refused(form, "drivers of singular values and rcond have no rule")
+    if a.dim() != 2 or b.dim() != 2 or not is_chunked(a):
+        raise refused(form, "it takes a matrix in chunks of rows, and a matrix of right-hand sides")
+    if a.requires_grad or b.requires_grad:
+        raise refused(form, "its gradient has none: take linalg.solve(A.T @ A, A.T @ B)")
+    if a.shape[0] != b.shape[0]:
+        raise RuntimeError(
+            f"lstsq(): input.size(-2) should match other.size(-2), got {list(a.shape)} and {list(b.shape)}"
+        )
+    _tall(form, a)
+    q, r = L.qr(a)
+    r = r.rechunk(-1).map_chunks(_FullRank(int(a.shape[0]), int(a.shape[1])))
+    solution = L.solve_triangular(r, (q.mT @ b).rechunk({0: -1}), upper=True)
+    named = form.function(a._tl_data.sample * 0 + 1, a._tl_data.sample * 0 + 1)
+    # As of an ordinary tensor, one driver tells the rank, the other one the residuals.
+    if given.get("driver") == "gels":
+        away = (a @ solution - b).abs()
+        rank, residuals = a.new_zeros(0, dtype=tl.int64), (away * away).sum(0)
+        residuals = residuals if a.shape[0] > a.shape[1] else residuals[:0]
+    else:
+        rank, residuals = (r.diagonal() != 0).sum(), a.new_zeros(0)
+    return type(named)((solution, residuals, rank, named.singular_values))
+
+
+class _FullRank(ChunkFunction):
+    """Passes R on, and raises for one of less than full rank."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self.rows, self.columns = rows, columns
+        self.__name__ = "lstsq"
+
+    def __call__(self, r: Any) -> Any:
+        sizes = r.diagonal().abs()
+        if tuple(r.shape) == (self.columns, self.columns) and sizes.numel():
+            smallest = sizes.max() * tl.finfo(r.dtype).eps * self.rows
+            if bool((sizes <= smallest).any()):
+                raise RuntimeError("the matrix has not full rank, and in chunks of rows there is no other solution")
+        return r

@@ -240,6 +240,22 @@ def test_linear_algebra() -> None:
         tl.linalg.inv(td.ones(4, 3))
 
 
+def test_least_squares() -> None:
+    tl.manual_seed(1)
+    a, b = tl.randn(40, 4, dtype=tl.float64), tl.randn(40, 3, dtype=tl.float64)
+    with nothing_computed():
+        found = tl.linalg.lstsq(td.from_tensor(a, (9, 4)), td.from_tensor(b, (15, 2)))
+        mixed = tl.linalg.lstsq(td.from_tensor(a, (9, 4)), b)
+    expected = tl.linalg.lstsq(a, b)
+    assert type(found) is type(expected)
+    for result in (found, mixed):
+        for one, other in zip(compute(result), expected, strict=True):
+            assert tl.allclose(one, other)
+    deficient = tl.cat([a[:, :3], a[:, :1]], 1)
+    with pytest.raises(td.ChunkError, match=r"lstsq\(\) failed on the chunk \(0, 0\).*not full rank"):
+        compute(tl.linalg.lstsq(td.from_tensor(deficient, (9, 4)), b).solution)
+
+
 def test_the_gradient_of_a_solution() -> None:
     tl.manual_seed(1)
     a, b = tl.randn(4, 4, dtype=tl.float64), tl.randn(4, 7, dtype=tl.float64)
