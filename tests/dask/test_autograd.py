@@ -292,3 +292,22 @@ def test_a_hook_may_replace_a_gradient_by_an_ordinary_tensor(data: Any) -> None:
     y.register_hook(lambda grad: tl.arange(44, dtype=tl.float64))
     (y * 2).sum().backward()
     assert tl.allclose(x.grad.compute(scheduler="sync").reshape(44), tl.arange(44, dtype=tl.float64))
+
+
+@pytest.mark.parametrize("optimizer", [tl.optim.SGD, tl.optim.Adam])
+def test_parameters_in_chunks(optimizer: Any, data: Any) -> None:
+    """A model larger than memory: its parameters, their gradients and the optimizer's state are in chunks."""
+    x, _, _ = data
+    found = []
+    for value in (x.clone(), td.from_tensor(x.clone(), (4, 3))):
+        weight = tl.nn.Parameter(value)
+        assert isinstance(weight, tl.nn.Parameter)
+        steps = optimizer([weight], lr=0.1)
+        with nothing_computed():
+            for _ in range(3):
+                steps.zero_grad()
+                (weight.sin() ** 2).sum().backward()
+                steps.step()
+        assert weight.is_leaf
+        found.append(td.compute(weight.detach(), scheduler="sync")[0])
+    assert tl.allclose(*found)
