@@ -206,13 +206,19 @@ _LAZY_FUNCTIONS = {
 # [A package that is a function].
 _fill(__name__)
 __all__ = [name for name in globals() if name[0] != "_" and name != "annotations"]
-__all__ += [name for name in LAZY if name[0] != "_"]
+__all__ += [name for name in LAZY if name[0] != "_" and name != "dask"]  # `import *` needs no extra.
 __all__ += ["install_as_torch", "set_printoptions", "show_config", "sparse_coo_tensor", "uninstall_as_torch"]
 
 
 def __getattr__(name: str) -> object:
     if name in LAZY:
-        return _importlib.import_module(f"{__name__}.{name}")
+        try:
+            return _importlib.import_module(f"{__name__}.{name}")
+        except ImportError as error:
+            if name != "dask":
+                raise
+            # For those who ask whether it is there.
+            raise AttributeError(str(error)) from error
     if name in _LAZY_FUNCTIONS:
         return getattr(_importlib.import_module(f"{__name__}.{_LAZY_FUNCTIONS[name]}"), name)
     if name[-1] == "_" and not name.startswith("_"):
