@@ -106,6 +106,13 @@ def test_dtypes(dtype):
 
 
 @NEEDS_JAX
+def test_powers_of_zero():
+    x = tl.tensor([0j, 0j, 2j], device="jax", dtype=tl.complex128)
+    y = tl.tensor([2 + 1j, 0j, 2 + 0j], device="jax", dtype=tl.complex128)
+    assert tl.allclose((x**y).cpu(), tl.tensor([0j, 1 + 0j, -4 + 0j], dtype=tl.complex128))
+
+
+@NEEDS_JAX
 def test_jit_compiles_programs_of_tensors():
     """Views, in-place operations and gradients of tensors, compiled by JAX as one."""
     import jax

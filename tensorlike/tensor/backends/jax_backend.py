@@ -61,9 +61,15 @@ class _Library:
         return found
 
     def pow(self, x: Any, y: Any) -> Any:
+        jnp = self._jax.numpy
         if x.dtype.kind not in "iu":
             with self._wide(True):
-                return self._jax.numpy.pow(x, y)
+                found = jnp.pow(x, y)
+                if x.dtype.kind != "c":
+                    return found
+                # JAX goes by the logarithm, which zero does not have.
+                found = jnp.where((x == 0) & (y.real > 0), jnp.zeros_like(found), found)
+                return jnp.where(y == 0, jnp.ones_like(found), found)
         # JAX looks at the last six bits of an exponent alone.
         x, y = self.broadcast_arrays(x, y)
         with self._wide(True):
