@@ -6,8 +6,9 @@ import pytest
 
 import tensorlike as tl
 
-#: Packages of ours that an extra installs what they import for: without it there are no examples to collect.
-collect_ignore = [] if importlib.util.find_spec("dask") else ["tensorlike/dask", "tests/dask"]
+#: What the extra `dask` installs the imports for is not collected without it; `.ci/run` has a stage that does.
+_WITH_DASK = ["tensorlike/dask/*", "tests/dask/*", "tests/helpers/chunk_*"]
+collect_ignore_glob = [] if importlib.util.find_spec("dask") else _WITH_DASK
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""What happens where an array library lacks a function: the host computes it, and says so, or it is refused.
+"""The choice for functions that an array library lacks: the host computes them, and says so, or they are refused.
 
 The operands are copied to the host and the results back. Nothing is wrong then, but slow, and not what the user of a
 device asked for: so the first such call of each function warns, unless the process has chosen otherwise.
@@ -42,8 +42,10 @@ def set_host_fallback(mode: HostFallback) -> None:
 def get_host_fallback() -> HostFallback:
     """Return what `set_host_fallback` has chosen.
 
+    >>> tl.backends.set_host_fallback("allow")
     >>> tl.backends.get_host_fallback()
-    'warn'
+    'allow'
+    >>> tl.backends.set_host_fallback("warn")
     """
     found: HostFallback = _mode[0]
     return found
