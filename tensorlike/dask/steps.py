@@ -46,7 +46,7 @@ __all__ = [
 
 
 class Work(NamedTuple):
-    """What a step does with each chunk."""
+    """The work of a step on each chunk."""
 
     #: Called with the parameters and the chunks, returns the loss.
     function: Callable[..., Any]
