@@ -46,7 +46,7 @@ __all__ = [
 
 
 class Work(NamedTuple):
-    """The task of a step for each chunk, before it is pickled."""
+    """The work of a step on each chunk."""
 
     #: Called with the parameters and the chunks, returns the loss.
     function: Callable[..., Any]

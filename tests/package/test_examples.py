@@ -152,8 +152,8 @@ def run(*arguments: str | Path, timeout: float = 60) -> subprocess.CompletedProc
 
 
 def test_every_example_is_tested() -> None:
-    # That of estimators is tested in tests/array_api.
-    others = {"gradcheck", "digits", "cuda_raw_kernel", "estimators"}
+    # That of estimators is tested in tests/array_api, that of training with Dask in tests/dask.
+    others = {"gradcheck", "digits", "cuda_raw_kernel", "estimators", "dask_training"}
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {*EXPECTED, *others}
 
 
