@@ -202,260 +202,747 @@ from math import pi as pi
 
 __version__: str
 @overload
-def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor: ...
+def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+    """Return the derivative of the parts `x` of Dirichlet draws by their own concentrations, divided by `1 - x`.
+
+    `alpha` are the concentrations and `total` their sum, of the shape of `alpha`. Needs SciPy.
+
+    >>> tl._dirichlet_grad(tl.tensor([0.5]), tl.tensor([1.0]), tl.tensor([2.0]))
+    tensor([0.6931])
+    """
 @overload
 def _dirichlet_grad(x: Tensor | SupportsTorchFunction, alpha: Tensor | SupportsTorchFunction, total: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def _sample_dirichlet(concentration: Tensor, generator: Generator | None = None) -> Tensor: ...
+def _sample_dirichlet(concentration: Tensor, generator: Generator | None = None) -> Tensor:
+    """Draw from Dirichlet distributions with the concentrations in the last dimension.
+
+    The parts of a draw are positive, below 1 and sum to 1. The derivative by the concentrations is that of the
+    quantiles. Raises NotImplementedError for a dtype other than float32 and float64. Needs SciPy for the derivative.
+
+    >>> ((tl._sample_dirichlet(tl.ones(2, 3)).sum(-1) - 1).abs().max() < 1e-6).item()
+    True
+
+    PyTorch's function of that name has no derivative; its `Dirichlet` has the one that is here.
+    """
 @overload
 def _sample_dirichlet(concentration: Tensor | SupportsTorchFunction, generator: Generator | None = None) -> Any: ...
 @overload
-def _standard_gamma(concentration: Tensor, generator: Generator | None = None) -> Tensor: ...
+def _standard_gamma(concentration: Tensor, generator: Generator | None = None) -> Tensor:
+    """Draw from gamma distributions of rate 1 with these concentrations.
+
+    Draws are at least the smallest normal number of the dtype, float32 or float64. The derivative by the concentration
+    is that of the quantile. Raises NotImplementedError for other dtypes. Needs SciPy for the derivative.
+
+    >>> tl._standard_gamma(tl.ones(2, 3)).shape
+    tensorlike.Size([2, 3])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
 @overload
 def _standard_gamma(concentration: Tensor | SupportsTorchFunction, generator: Generator | None = None) -> Any: ...
 @overload
-def _standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor: ...
+def _standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor:
+    """Return the derivative of draws `output` of `_standard_gamma` by their concentrations `self`. Needs SciPy.
+
+    >>> tl._standard_gamma_grad(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 1.0]))
+    tensor([1.1736, 0.7508])
+    """
 @overload
 def _standard_gamma_grad(self: Tensor | SupportsTorchFunction, output: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the absolute value of each element; of complex ones a real tensor.
+
+    Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
+
+    >>> tl.abs(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
+    (tensor([1., 2.]), tensor([5.]))
+    """
 @overload
 def abs(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def abs_(input: Tensor) -> Tensor: ...
+def abs_(input: Tensor) -> Tensor:
+    """Return the absolute value of each element; of complex ones a real tensor.
+
+    Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
+
+    >>> tl.abs(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
+    (tensor([1., 2.]), tensor([5.]))
+    """
 @overload
 def abs_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the absolute value of each element; of complex ones a real tensor.
+
+    Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
+
+    >>> tl.abs(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
+    (tensor([1., 2.]), tensor([5.]))
+    """
 @overload
 def absolute(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.acos(tl.tensor([1.0, 0.0]))
+    tensor([0.0000, 1.5708])
+    """
 @overload
 def acos(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def acos_(input: Tensor) -> Tensor: ...
+def acos_(input: Tensor) -> Tensor:
+    """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.acos(tl.tensor([1.0, 0.0]))
+    tensor([0.0000, 1.5708])
+    """
 @overload
 def acos_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.acosh(tl.tensor([1.0, 2.0]))
+    tensor([0.0000, 1.3170])
+    """
 @overload
 def acosh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def acosh_(input: Tensor) -> Tensor: ...
+def acosh_(input: Tensor) -> Tensor:
+    """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.acosh(tl.tensor([1.0, 2.0]))
+    tensor([0.0000, 1.3170])
+    """
 @overload
 def acosh_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor: ...
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """Average over `output_size` windows along the last dimension.
+
+    `input` has the shape (N, C, L) or (C, L). Raises RuntimeError for another.
+
+    >>> tl.adaptive_avg_pool1d(tl.tensor([[1.0, 3.0, 5.0]]), 2)
+    tensor([[2., 4.]])
+    """
 @overload
 def adaptive_avg_pool1d(input: Tensor | SupportsTorchFunction, output_size: Any) -> Any: ...
-def adaptive_max_pool1d(input: Tensor | SupportsTorchFunction, output_size: Any) -> Any: ...
+def adaptive_max_pool1d(input: Tensor | SupportsTorchFunction, output_size: Any) -> Any:
+    """Return the maxima of `output_size` windows along the last dimension, and their indices.
+
+    >>> tl.adaptive_max_pool1d(tl.tensor([[1.0, 5.0, 3.0]]), 2)
+    (tensor([[5., 5.]]), tensor([[1, 1]]))
+    """
 @overload
-def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
+def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """Return `input + alpha * other`, element by element, with broadcasting.
+
+    The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
+    of a higher category than that dtype.
+
+    >>> tl.add(tl.tensor([1.0, 2.0]), tl.tensor([10.0, 20.0]), alpha=2)
+    tensor([21., 42.])
+    """
 @overload
 def add(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """Return `beta * input + alpha *` the sum of the products of the matrices of two batches.
+
+    Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to (n, p), and is not read when `beta` is 0. Raises
+    RuntimeError for sizes that do not fit and for different dtypes.
+
+    >>> tl.addbmm(tl.zeros(1, 1), tl.ones(4, 1, 3), tl.ones(4, 3, 1))
+    tensor([[12.]])
+    """
 @overload
 def addbmm(input: Tensor | SupportsTorchFunction, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None) -> Tensor: ...
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None) -> Tensor:
+    """Return `input + value * tensor1 / tensor2`, element by element, with broadcasting.
+
+    Raises RuntimeError for integers and booleans.
+
+    >>> tl.addcdiv(tl.ones(2), tl.tensor([1.0, 2.0]), tl.tensor([4.0, 4.0]), value=2)
+    tensor([1.5000, 2.0000])
+    """
 @overload
 def addcdiv(input: Tensor | SupportsTorchFunction, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None) -> Tensor: ...
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None) -> Tensor:
+    """Return `input + value * tensor1 * tensor2`, element by element, with broadcasting.
+
+    Raises NotImplementedError for booleans.
+
+    >>> tl.addcmul(tl.ones(2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]), value=0.5)
+    tensor([2.5000, 5.0000])
+    """
 @overload
 def addcmul(input: Tensor | SupportsTorchFunction, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """Return `beta * input + alpha * (mat1 @ mat2)` for two matrices.
+
+    `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
+    and for different dtypes.
+
+    >>> tl.addmm(tl.ones(2), tl.ones(1, 3), tl.ones(3, 2), alpha=2)
+    tensor([[7., 7.]])
+    """
 @overload
 def addmm(input: Tensor | SupportsTorchFunction, mat1: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """Return `beta * input + alpha * (mat @ vec)` for a matrix and a vector.
+
+    `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
+    and for different dtypes.
+
+    >>> tl.addmv(tl.ones(2), tl.ones(2, 3), tl.ones(3), beta=10)
+    tensor([13., 13.])
+    """
 @overload
 def addmv(input: Tensor | SupportsTorchFunction, mat: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """Return `beta * input + alpha * (mat @ vec)` for a matrix and a vector.
+
+    `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
+    and for different dtypes.
+
+    >>> tl.addmv(tl.ones(2), tl.ones(2, 3), tl.ones(3), beta=10)
+    tensor([13., 13.])
+    """
 @overload
 def addmv_(input: Tensor | SupportsTorchFunction, mat: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any: ...
 @overload
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """Return `beta * input + alpha * outer(vec1, vec2)`.
+
+    `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for operands other than
+    vectors and for sizes that do not match.
+
+    >>> tl.addr(tl.ones(2, 2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))
+    tensor([[4., 5.],
+            [7., 9.]])
+    """
 @overload
 def addr(input: Tensor | SupportsTorchFunction, vec1: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def adjoint(input: Tensor) -> Tensor: ...
+def adjoint(input: Tensor) -> Tensor:
+    """Return the matrices in the last two dimensions of `input`, transposed and conjugated.
+
+    Raises RuntimeError for a tensor of one dimension.
+
+    >>> tl.ones(2, 3).adjoint().shape
+    tensorlike.Size([3, 2])
+    """
 @overload
 def adjoint(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def affine_grid_generator(theta: Tensor, size: Any, align_corners: builtins.bool) -> Tensor: ...
+def affine_grid_generator(theta: Tensor, size: Any, align_corners: builtins.bool) -> Tensor:
+    """Return the grid of the points to which affine maps send the pixels of images or volumes, for `grid_sampler`.
+
+    `theta` has the shape (N, 2, 3) for a `size` of (N, C, H, W), (N, 3, 4) for (N, C, D, H, W). Raises RuntimeError for
+    other sizes.
+
+    >>> tl.affine_grid_generator(tl.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2), True)
+    tensor([[[[-1.,  0.],
+              [ 1.,  0.]]]])
+    """
 @overload
 def affine_grid_generator(theta: Tensor | SupportsTorchFunction, size: Any, align_corners: builtins.bool) -> Any: ...
 @overload
-def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of the elements of `input`, in its own memory.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.alias_copy(tl.ones(2))
+    tensor([1., 1.])
+    """
 @overload
 def alias_copy(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def all(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def all(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Return whether all elements are true, that is not zero, overall or along the dimensions `dim`.
+
+    The result is boolean, and uint8 for uint8; `dim=()` reduces nothing.
+
+    >>> tl.all(tl.tensor([[True, False], [True, True]]), dim=1)
+    tensor([False,  True])
+    """
 @overload
 def all(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def allclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool: ...
+def allclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
+    """Return whether all elements are close, as `isclose` has it, as a Python bool.
+
+    Raises RuntimeError for tensors of different dtypes and for negative tolerances.
+
+    >>> tl.allclose(tl.tensor([1.0, 2.0]), tl.tensor([1.0 + 1e-6, 2.0]))
+    True
+    """
 @overload
 def allclose(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Any: ...
 @overload
-def alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor: ...
+def alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """Return `input` with elements set at random, with probability `p`, to selu's negative limit.
+
+    The result is scaled and shifted to keep mean and variance. Returns `input` itself unless `train`. Raises
+    RuntimeError unless `p` is from 0 to 1.
+
+    >>> tl.alpha_dropout(tl.ones(3), 0.5, False)
+    tensor([1., 1., 1.])
+    """
 @overload
 def alpha_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any: ...
 @overload
-def alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor: ...
+def alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """Write `alpha_dropout(input, p, train)` into `input`, and return it.
+
+    >>> tl.alpha_dropout_(tl.ones(1, 3), 1.0, True)
+    tensor([[0., 0., 0.]])
+    """
 @overload
 def alpha_dropout_(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any: ...
 @overload
-def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Return the largest elements over the dimensions `dim`, or over all; NaN counts as the largest.
+
+    Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
+    dimension.
+
+    >>> tl.amax(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+    tensor([4., 3.])
+    """
 @overload
 def amax(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def amin(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def amin(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Return the smallest elements over the dimensions `dim`, or over all; NaN counts as the smallest.
+
+    Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
+    dimension.
+
+    >>> tl.amin(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+    tensor([1., 2.])
+    """
 @overload
 def amin(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def aminmax(input: Tensor, *, dim: builtins.int | None = None, keepdim: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.aminmax: ...
+def aminmax(input: Tensor, *, dim: builtins.int | None = None, keepdim: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.aminmax:
+    """Return the smallest and the largest elements, along `dim` or overall, as a named tuple (min, max).
+
+    Elements that share an extreme share its gradient; NaN is both. Raises RuntimeError or IndexError for an empty
+    tensor or dimension.
+
+    >>> tl.aminmax(tl.tensor([3.0, 1.0, 2.0]))
+    tensorlike.return_types.aminmax(
+    min=tensor(1.),
+    max=tensor(3.))
+    """
 @overload
 def aminmax(input: Tensor | SupportsTorchFunction, *, dim: builtins.int | None = None, keepdim: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 @overload
-def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the angle of each element in radians: of real ones 0, or pi for negative ones; nan for nan.
+
+    Complex elements give a real tensor.
+    Integers give the default floating-point dtype.
+
+    >>> tl.angle(tl.tensor([1 + 1j, -1 + 0j]))
+    tensor([0.7854, 3.1416])
+    """
 @overload
 def angle(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def any(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def any(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Return whether any element is true, that is not zero, overall or along the dimensions `dim`.
+
+    The result is boolean, and uint8 for uint8; `dim=()` reduces nothing.
+
+    >>> tl.any(tl.tensor([[True, False], [False, False]]), dim=1)
+    tensor([ True, False])
+    """
 @overload
 def any(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def arange(start: Number, end: Number | None = None, step: Number = 1, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def arange(start: Number, end: Number | None = None, step: Number = 1, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the numbers from `start` (0 when only `end` is given) up to, and without, `end`, `step` apart.
+
+    int64 when all three are integers, else the default dtype. Raises RuntimeError when `step` is zero or leads away
+    from `end`.
+
+    >>> tl.arange(3), tl.arange(1, 2, 0.5)
+    (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
+    """
 @overload
-def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.acos(tl.tensor([1.0, 0.0]))
+    tensor([0.0000, 1.5708])
+    """
 @overload
 def arccos(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def arccos_(input: Tensor) -> Tensor: ...
+def arccos_(input: Tensor) -> Tensor:
+    """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.acos(tl.tensor([1.0, 0.0]))
+    tensor([0.0000, 1.5708])
+    """
 @overload
 def arccos_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.acosh(tl.tensor([1.0, 2.0]))
+    tensor([0.0000, 1.3170])
+    """
 @overload
 def arccosh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def arccosh_(input: Tensor) -> Tensor: ...
+def arccosh_(input: Tensor) -> Tensor:
+    """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.acosh(tl.tensor([1.0, 2.0]))
+    tensor([0.0000, 1.3170])
+    """
 @overload
 def arccosh_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.asin(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.5708])
+    """
 @overload
 def arcsin(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def arcsin_(input: Tensor) -> Tensor: ...
+def arcsin_(input: Tensor) -> Tensor:
+    """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.asin(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.5708])
+    """
 @overload
 def arcsin_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the number whose hyperbolic sine each element is.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.asinh(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8814])
+    """
 @overload
 def arcsinh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def arcsinh_(input: Tensor) -> Tensor: ...
+def arcsinh_(input: Tensor) -> Tensor:
+    """Return the number whose hyperbolic sine each element is.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.asinh(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8814])
+    """
 @overload
 def arcsinh_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the angle in radians whose tangent each element is.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.atan(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7854])
+    """
 @overload
 def arctan(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.atan2(tl.tensor([1.0, 1.0]), tl.tensor([1.0, -1.0]))
+    tensor([0.7854, 2.3562])
+    """
 @overload
 def arctan2(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def arctan_(input: Tensor) -> Tensor: ...
+def arctan_(input: Tensor) -> Tensor:
+    """Return the angle in radians whose tangent each element is.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.atan(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7854])
+    """
 @overload
 def arctan_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.atanh(tl.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.5493])
+    """
 @overload
 def arctanh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def arctanh_(input: Tensor) -> Tensor: ...
+def arctanh_(input: Tensor) -> Tensor:
+    """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.atanh(tl.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.5493])
+    """
 @overload
 def arctanh_(input: Tensor | SupportsTorchFunction) -> Any: ...
-def are_deterministic_algorithms_enabled() -> builtins.bool: ...
+def are_deterministic_algorithms_enabled() -> builtins.bool:
+    """Return whether `use_deterministic_algorithms` is on."""
 @overload
-def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Return the index of the largest element along `dim`, or in the flattened tensor: the first of several.
+
+    NaN counts as the largest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex
+    tensors.
+
+    >>> tl.argmax(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+    tensor([1, 0])
+    """
 @overload
 def argmax(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Return the index of the smallest element along `dim`, or in the flattened tensor: the first of several.
+
+    NaN counts as the smallest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex
+    tensors.
+
+    >>> tl.argmin(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+    tensor([0, 1])
+    """
 @overload
 def argmin(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
+def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+    """Return the indices that sort the tensor along `dim`; see `sort`.
+
+    >>> tl.argsort(tl.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+    """
 @overload
 def argsort(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def argwhere(input: Tensor) -> Tensor: ...
+def argwhere(input: Tensor) -> Tensor:
+    """Return the indices of the elements that are not zero, one element in a row.
+
+    >>> tl.argwhere(tl.tensor([[0, 1], [2, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
 @overload
 def argwhere(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor: ...
+def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+    """Return a view of the memory behind `input` with the given shape, strides and offset.
+
+    Strides and offset count elements; the offset is that of `input` unless given. Raises RuntimeError when the view
+    would leave the memory.
+
+    The function is overridable too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+    >>> tl.arange(4).as_strided((2, 2), (1, 2))
+    tensor([[0, 2],
+            [1, 3]])
+    """
 @overload
 def as_strided(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Any: ...
 @overload
-def as_strided_(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor: ...
+def as_strided_(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+    """Make this tensor a view of its memory with the given shape, strides and offset, and return it.
+
+    >>> tl.arange(4).as_strided_((2,), (2,))
+    tensor([0, 2])
+    """
 @overload
 def as_strided_(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Any: ...
 @overload
-def as_strided_copy(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def as_strided_copy(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of the result of `as_strided`, in its own memory.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.as_strided_copy(tl.arange(4), (2,), (2,))
+    tensor([0, 2])
+    """
 @overload
 def as_strided_copy(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor: ...
+def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+    """Return a copy of `input` with `src` written to the elements that `as_strided` selects.
+
+    Raises RuntimeError unless `src` has the shape `size`.
+
+    >>> tl.as_strided_scatter(tl.zeros(4), tl.ones(2), (2,), (3,))
+    tensor([1., 0., 0., 1.])
+    """
 @overload
 def as_strided_scatter(input: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Any: ...
-def as_tensor(data: Any, dtype: Dtype | None = None, device: Device | builtins.str | None = None) -> Tensor: ...
-def asarray(obj: Any, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, copy: builtins.bool | None = None, requires_grad: builtins.bool | None = None) -> Tensor: ...
+def as_tensor(data: Any, dtype: Dtype | None = None, device: Device | builtins.str | None = None) -> Tensor:
+    """Return `data` as a tensor, sharing its memory and keeping its history where dtype and device allow.
+
+    >>> x = tl.ones(2)
+    >>> tl.as_tensor(x) is x
+    True
+    """
+def asarray(obj: Any, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, copy: builtins.bool | None = None, requires_grad: builtins.bool | None = None) -> Tensor:
+    """Return `obj` as a tensor: a tensor, a NumPy array, an object with `__dlpack__` or a buffer, numbers, sequences.
+
+    Memory is shared where dtype and device allow; `copy=True` never shares and `copy=False` raises ValueError rather
+    than copy. Without `requires_grad`, a tensor keeps its history, and anything else has none.
+
+    >>> x = tl.ones(2)
+    >>> tl.asarray(x) is x, tl.asarray(bytearray(2), dtype=tl.uint8)
+    (True, tensor([0, 0], dtype=tensorlike.uint8))
+    """
 @overload
-def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.asin(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.5708])
+    """
 @overload
 def asin(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def asin_(input: Tensor) -> Tensor: ...
+def asin_(input: Tensor) -> Tensor:
+    """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.asin(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.5708])
+    """
 @overload
 def asin_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the number whose hyperbolic sine each element is.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.asinh(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8814])
+    """
 @overload
 def asinh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def asinh_(input: Tensor) -> Tensor: ...
+def asinh_(input: Tensor) -> Tensor:
+    """Return the number whose hyperbolic sine each element is.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.asinh(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8814])
+    """
 @overload
 def asinh_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the angle in radians whose tangent each element is.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.atan(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7854])
+    """
 @overload
 def atan(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.atan2(tl.tensor([1.0, 1.0]), tl.tensor([1.0, -1.0]))
+    tensor([0.7854, 2.3562])
+    """
 @overload
 def atan2(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def atan_(input: Tensor) -> Tensor: ...
+def atan_(input: Tensor) -> Tensor:
+    """Return the angle in radians whose tangent each element is.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.atan(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7854])
+    """
 @overload
 def atan_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.atanh(tl.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.5493])
+    """
 @overload
 def atanh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def atanh_(input: Tensor) -> Tensor: ...
+def atanh_(input: Tensor) -> Tensor:
+    """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.atanh(tl.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.5493])
+    """
 @overload
 def atanh_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def atleast_1d(tensor: Tensor, /) -> Tensor: ...
+def atleast_1d(tensor: Tensor, /) -> Tensor:
+    """Return the tensor, or a tuple of the tensors, with at least one dimension.
+
+    >>> tl.atleast_1d(tl.tensor(1))
+    tensor([1])
+    """
 @overload
 def atleast_1d(*tensors: Tensor) -> builtins.tuple[Tensor, ...]: ...
 @overload
@@ -463,7 +950,12 @@ def atleast_1d(tensor: Tensor | SupportsTorchFunction, /) -> Any: ...
 @overload
 def atleast_1d(*tensors: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def atleast_2d(tensor: Tensor, /) -> Tensor: ...
+def atleast_2d(tensor: Tensor, /) -> Tensor:
+    """Return the tensor, or a tuple of the tensors, with at least two dimensions; new ones come first.
+
+    >>> tl.atleast_2d(tl.tensor([1, 2]))
+    tensor([[1, 2]])
+    """
 @overload
 def atleast_2d(*tensors: Tensor) -> builtins.tuple[Tensor, ...]: ...
 @overload
@@ -471,7 +963,13 @@ def atleast_2d(tensor: Tensor | SupportsTorchFunction, /) -> Any: ...
 @overload
 def atleast_2d(*tensors: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def atleast_3d(tensor: Tensor, /) -> Tensor: ...
+def atleast_3d(tensor: Tensor, /) -> Tensor:
+    """Return the tensor, or a tuple of the tensors, with at least three dimensions; a vector becomes the second of the
+    three.
+
+    >>> tl.atleast_3d(tl.tensor([1, 2])).shape
+    tensorlike.Size([1, 2, 1])
+    """
 @overload
 def atleast_3d(*tensors: Tensor) -> builtins.tuple[Tensor, ...]: ...
 @overload
@@ -479,1026 +977,3093 @@ def atleast_3d(tensor: Tensor | SupportsTorchFunction, /) -> Any: ...
 @overload
 def atleast_3d(*tensors: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor: ...
+def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
+    """Return the average of every window along the last dimension.
+
+    `input` has the shape (N, C, L) or (C, L). Zeros of the padding count as elements unless `count_include_pad` is
+    False. Raises RuntimeError for other shapes and for sizes without a window.
+
+    >>> tl.avg_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[2., 1.]])
+    """
 @overload
 def avg_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Any: ...
 @overload
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """Return `beta * input + alpha * (batch1 @ batch2)` for two batches of matrices.
+
+    Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to the product, and is not read when `beta` is 0.
+    Raises RuntimeError for sizes that do not fit and for different dtypes.
+
+    >>> tl.baddbmm(tl.ones(1), tl.ones(2, 1, 3), tl.ones(2, 3, 1)).shape
+    tensorlike.Size([2, 1, 1])
+    """
 @overload
 def baddbmm(input: Tensor | SupportsTorchFunction, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the Bartlett window, a triangle, 1 in the middle and 0 at the ends: `signal.windows.bartlett`.
+
+    With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises
+    RuntimeError for a negative length and integer dtypes.
+
+    >>> tl.bartlett_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
 @overload
-def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor: ...
+def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor:
+    """Standardize each channel of `input`, then scale by `weight` and shift by `bias`.
+
+    `nn.functional.batch_norm`, also of one value for each channel; `cudnn_enabled` is accepted and makes no difference.
+
+    >>> tl.batch_norm(tl.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5, True)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
 @overload
 def batch_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None, bias: Tensor | SupportsTorchFunction | None, running_mean: Tensor | SupportsTorchFunction | None, running_var: Tensor | SupportsTorchFunction | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Any: ...
 @overload
-def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor: ...
+def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Return a tensor like `input` of ones, with the probabilities in `input`, and zeros.
+
+    With a number `p`, that is the probability of each one, and `input` gives shape and dtype alone. Raises RuntimeError
+    for a probability outside [0, 1], NotImplementedError for an `input` of probabilities that is not floating-point.
+    The gradient of the probabilities is zero.
+
+    >>> tl.bernoulli(tl.tensor([0.0, 1.0]))
+    tensor([0., 1.])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
 @overload
 def bernoulli(input: Tensor | SupportsTorchFunction, p: builtins.float | None = None, *, generator: Generator | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: builtins.int = 0) -> Tensor: ...
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: builtins.int = 0) -> Tensor:
+    """Return the cross entropy between the probabilities `sigmoid(input)` and `target`, reduced by number.
+
+    `weight` multiplies all elements, `pos_weight` the part of the target; `reduction` is 0 (none), 1 (mean) or 2 (sum).
+    Raises RuntimeError unless `input` broadcasts to the size of `target`.
+
+    >>> tl.binary_cross_entropy_with_logits(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]), reduction=1)
+    tensor(0.4100)
+    """
 @overload
 def binary_cross_entropy_with_logits(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, pos_weight: Tensor | SupportsTorchFunction | None = None, reduction: builtins.int = 0) -> Any: ...
 @overload
-def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor: ...
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
+    """Count the occurrences of each integer from 0 on in `input`, or sum their `weights`.
+
+    Counts are int64; sums are float32 for weights of that dtype and float64 otherwise. Raises RuntimeError unless
+    `input` is one-dimensional and not negative.
+
+    >>> tl.bincount(tl.tensor([1, 4, 1, 0]))
+    tensor([1, 2, 0, 0, 1])
+    """
 @overload
 def bincount(input: Tensor | SupportsTorchFunction, weights: Tensor | SupportsTorchFunction | None = None, minlength: builtins.int = 0) -> Any: ...
 @overload
-def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor: ...
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """Draw binomial counts: the number of successes in `count` trials with probability `prob`, for each element.
+
+    Both broadcast and have one dtype, float32 or float64. Counts below 0 and probabilities outside [0, 1] are clamped;
+    NaN gives NaN. Raises ValueError for integer counts and RuntimeError for different dtypes. The gradient is zero.
+
+    >>> tl.binomial(tl.tensor([10.0, 5.0]), tl.tensor([1.0, 0.0]))
+    tensor([10.,  0.])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
 @overload
 def binomial(count: Tensor | SupportsTorchFunction, prob: Tensor | SupportsTorchFunction, generator: Generator | None = None) -> Any: ...
 @overload
-def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the bitwise and of the elements, with broadcasting; of booleans the logical and.
+
+    Raises NotImplementedError for other than integers and booleans.
+
+    >>> tl.tensor([6, 5]) & 3
+    tensor([2, 1])
+    """
 @overload
 def bitwise_and(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return each element shifted left by `other` bits, with broadcasting. The result is 0 where `other` is negative or
+    at least the number of bits.
+
+    Raises NotImplementedError for other than integers.
+
+    >>> tl.tensor([1, 3]) << 2
+    tensor([ 4, 12])
+    """
 @overload
 def bitwise_left_shift(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the bitwise complement of each element; of booleans the logical not.
+
+    The operator `~` raises TypeError for other dtypes.
+    Raises NotImplementedError for other than integers and booleans.
+
+    >>> ~tl.tensor([0, 5]), ~tl.tensor([True, False])
+    (tensor([-1, -6]), tensor([False,  True]))
+    """
 @overload
 def bitwise_not(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the bitwise or of the elements, with broadcasting; of booleans the logical or.
+
+    Raises NotImplementedError for other than integers and booleans.
+
+    >>> tl.tensor([6, 5]) | 3
+    tensor([7, 7])
+    """
 @overload
 def bitwise_or(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return each element shifted right by `other` bits, its sign kept, with broadcasting.
+
+    Raises NotImplementedError for other than integers.
+
+    >>> tl.tensor([8, -8]) >> 2
+    tensor([ 2, -2])
+    """
 @overload
 def bitwise_right_shift(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the bitwise exclusive or of the elements, with broadcasting.
+
+    Raises NotImplementedError for other than integers and booleans.
+
+    >>> tl.tensor([6, 5]) ^ 3
+    tensor([5, 6])
+    """
 @overload
 def bitwise_xor(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def blackman_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def blackman_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the Blackman window, a sum of three cosines, 1 in the middle: `signal.windows.blackman`.
+
+    With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises
+    RuntimeError for a negative length and integer dtypes.
+
+    >>> tl.blackman_window(5, False)[1:4]
+    tensor([0.3400, 1.0000, 0.3400])
+    """
 @overload
-def block_diag(*tensors: Tensor) -> Tensor: ...
+def block_diag(*tensors: Tensor) -> Tensor:
+    """Return a matrix with the tensors along its diagonal and zeros elsewhere; one-dimensional ones are rows.
+
+    Raises RuntimeError for tensors of more than two dimensions.
+
+    >>> tl.block_diag(tl.tensor([[1, 2]]), tl.tensor([3]))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
 @overload
 def block_diag(*tensors: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the products of the matrices of two batches of the same size.
+
+    Shapes are (batch, n, m) and (batch, m, p). Raises RuntimeError for others, and for two dtypes.
+
+    >>> tl.bmm(tl.ones(4, 2, 3), tl.ones(4, 3, 5)).shape
+    tensorlike.Size([4, 2, 5])
+    """
 @overload
 def bmm(input: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def broadcast_shapes(*shapes: builtins.int | Sequence[builtins.int]) -> Size: ...
+def broadcast_shapes(*shapes: builtins.int | Sequence[builtins.int]) -> Size:
+    """Return the shape that tensors of the given shapes broadcast to; an integer is a shape of one dimension.
+
+    Raises RuntimeError for shapes that do not broadcast and ValueError for negative sizes.
+
+    >>> tl.broadcast_shapes((2, 1), (3,))
+    tensorlike.Size([2, 3])
+    """
 @overload
-def broadcast_tensors(*tensors: Tensor) -> builtins.tuple[Tensor, ...]: ...
+def broadcast_tensors(*tensors: Tensor) -> builtins.tuple[Tensor, ...]:
+    """Return the tensors expanded to their common shape, as views.
+
+    Raises RuntimeError when there is no such shape.
+
+    >>> tl.broadcast_tensors(tl.tensor([1, 2]), tl.tensor([[3], [4]]))
+    (tensor([[1, 2],
+            [1, 2]]), tensor([[3, 3],
+            [4, 4]]))
+    """
 @overload
 def broadcast_tensors(*tensors: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def broadcast_to(input: Tensor, size: Sequence[builtins.int]) -> Tensor: ...
+def broadcast_to(input: Tensor, size: Sequence[builtins.int]) -> Tensor:
+    """Return a view of `input` expanded to the shape `size`.
+
+    >>> tl.broadcast_to(tl.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
 @overload
 def broadcast_to(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int]) -> Any: ...
 @overload
-def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
+def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+    """Return the index of the bucket that each element of `input` falls in, between sorted one-dimensional boundaries.
+
+    Bucket i ends with boundary i, which belongs to it unless `right`. The result is int64, or int32 with `out_int32`.
+
+    >>> tl.bucketize(tl.tensor([3, 6, 9]), tl.tensor([1, 3, 5, 7, 9]))
+    tensor([1, 3, 4])
+    """
 @overload
 def bucketize(input: Tensor | SupportsTorchFunction | Number, boundaries: Tensor | SupportsTorchFunction, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def can_cast(from_: Dtype, to: Dtype) -> builtins.bool: ...
+def can_cast(from_: Dtype, to: Dtype) -> builtins.bool:
+    """Return whether an in-place operation may write results of the dtype `from_` into a tensor of the dtype `to`.
+
+    >>> tl.can_cast(tl.float32, tl.float64), tl.can_cast(tl.float32, tl.int64)
+    (True, False)
+    """
 @overload
-def cartesian_prod(*tensors: Tensor) -> Tensor: ...
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """Return every combination of one element of each of the one-dimensional tensors, one in a row.
+
+    >>> tl.cartesian_prod(tl.tensor([1, 2]), tl.tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
+    """
 @overload
 def cartesian_prod(*tensors: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor: ...
+def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Return the tensors joined along dimension `dim`, in their common dtype.
+
+    All other dimensions must agree, or RuntimeError is raised; tensors of shape [0] are ignored. Raises ValueError for
+    no tensors at all.
+
+    >>> tl.cat([tl.tensor([1, 2]), tl.tensor([3])])
+    tensor([1, 2, 3])
+    """
 @overload
 def cat(tensors: Sequence[Tensor | SupportsTorchFunction], dim: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def cdist(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, compute_mode: builtins.str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor: ...
+def cdist(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, compute_mode: builtins.str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
+    """Return the distances in the p-norm between each row of `x1` and each row of `x2`.
+
+    Shapes are (..., n, m) and (..., k, m), of which the leading dimensions broadcast, and the result is (..., n, k).
+    Euclidean distances come from one product of matrices when there are more than 25 rows, unless `compute_mode` says
+    otherwise; that is faster and less exact. Raises RuntimeError for shapes that do not match and for a negative `p`.
+
+    >>> tl.cdist(tl.tensor([[0.0, 0.0]]), tl.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
+    """
 @overload
 def cdist(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, p: builtins.float = 2.0, compute_mode: builtins.str = 'use_mm_for_euclid_dist_if_necessary') -> Any: ...
 @overload
-def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return each element rounded up; integers come back as they are, and the derivative is zero.
+
+    Raises NotImplementedError for boolean and complex elements.
+
+    >>> tl.ceil(tl.tensor([1.2, -1.7]))
+    tensor([ 2., -1.])
+    """
 @overload
 def ceil(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def ceil_(input: Tensor) -> Tensor: ...
+def ceil_(input: Tensor) -> Tensor:
+    """Return each element rounded up; integers come back as they are, and the derivative is zero.
+
+    Raises NotImplementedError for boolean and complex elements.
+
+    >>> tl.ceil(tl.tensor([1.2, -1.7]))
+    tensor([ 2., -1.])
+    """
 @overload
 def ceil_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def celu(input: Tensor, alpha: builtins.float = 1.0) -> Tensor: ...
+def celu(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
+    """Return the elements of `input`, and `alpha * expm1(input / alpha)` in place of negative ones.
+
+    >>> tl.celu(tl.tensor([-1.0, 2.0]), alpha=2.0)
+    tensor([-0.7869,  2.0000])
+    """
 @overload
 def celu(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0) -> Any: ...
 @overload
-def celu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor: ...
+def celu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
+    """Write `celu(input, alpha)` into `input`, and return it.
+
+    >>> tl.celu_(tl.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
 @overload
 def celu_(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0) -> Any: ...
 @overload
-def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor: ...
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+    """Return the product of two or more matrices (one is returned itself), in the cheapest order.
+
+    Raises RuntimeError unless they are matrices of one dtype and matching sizes.
+
+    >>> tl.chain_matmul(tl.ones(2, 3), tl.ones(3, 4), tl.ones(4, 1))
+    tensor([[12.],
+            [12.]])
+
+    Same as PyTorch's function of that name, without its warning to use `linalg.multi_dot` instead.
+    """
 @overload
 def chain_matmul(*matrices: Tensor | SupportsTorchFunction, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor: ...
+def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
+    """Return `input` with its channels reordered: the first of every group, then the second of every group, ...
+
+    Channels are the second dimension of at least three. Raises RuntimeError when they do not divide.
+
+    >>> tl.channel_shuffle(tl.arange(4.0).reshape(1, 4, 1), 2).flatten()
+    tensor([0., 2., 1., 3.])
+    """
 @overload
 def channel_shuffle(input: Tensor | SupportsTorchFunction, groups: builtins.int) -> Any: ...
 @overload
-def cholesky(input: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def cholesky(input: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Return the Cholesky factor of a matrix, as `linalg.cholesky` does.
+
+    >>> tl.cholesky(tl.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+
+    Same as PyTorch's function of that name, without its warning to use `linalg.cholesky` instead.
+    """
 @overload
 def cholesky(input: Tensor | SupportsTorchFunction, upper: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def cholesky_inverse(L: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def cholesky_inverse(L: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse of a matrix from its Cholesky factor L, which is lower triangular, or `upper`.
+
+    The gradient of L is that of L L^H, not cut to the triangle that is read.
+
+    >>> tl.cholesky_inverse(tl.tensor([[1.0, 0.0], [0.0, 2.0]]))
+    tensor([[1.0000, 0.0000],
+            [0.0000, 0.2500]])
+    """
 @overload
 def cholesky_inverse(L: Tensor | SupportsTorchFunction, upper: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def cholesky_solve(B: Tensor, L: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def cholesky_solve(B: Tensor, L: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Return the solution X of A X = B from the Cholesky factor L of A, which is lower triangular, or `upper`.
+
+    L has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit. The
+    gradient of L is that of A = L L^H, not cut to the triangle that is read.
+
+    >>> tl.cholesky_solve(tl.tensor([[4.0], [8.0]]), tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[1.0000],
+            [0.5000]])
+    """
 @overload
 def cholesky_solve(B: Tensor | SupportsTorchFunction, L: Tensor | SupportsTorchFunction, upper: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
+def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    """Split `input` along `dim` into at most `chunks` views of one size; the last may be smaller.
+
+    >>> tl.chunk(tl.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
 @overload
 def chunk(input: Tensor | SupportsTorchFunction, chunks: builtins.int, dim: builtins.int = 0) -> Any: ...
 @overload
-def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
+
+    Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
 @overload
 def clamp(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def clamp_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor: ...
+def clamp_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
+    """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
+
+    Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
 @overload
 def clamp_(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any: ...
 @overload
-def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return each element, or `max` where that is smaller.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.clamp_max(tl.tensor([-1.0, 2.0]), 0)
+    tensor([-1.,  0.])
+    """
 @overload
 def clamp_max(input: Tensor | SupportsTorchFunction, max: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def clamp_max_(input: Tensor, max: Tensor | Number) -> Tensor: ...
+def clamp_max_(input: Tensor, max: Tensor | Number) -> Tensor:
+    """Return each element, or `max` where that is smaller.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.clamp_max(tl.tensor([-1.0, 2.0]), 0)
+    tensor([-1.,  0.])
+    """
 @overload
 def clamp_max_(input: Tensor | SupportsTorchFunction, max: Tensor | SupportsTorchFunction | Number) -> Any: ...
 @overload
-def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return each element, or `min` where that is larger.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.clamp_min(tl.tensor([-1.0, 2.0]), 0)
+    tensor([0., 2.])
+    """
 @overload
 def clamp_min(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def clamp_min_(input: Tensor, min: Tensor | Number) -> Tensor: ...
+def clamp_min_(input: Tensor, min: Tensor | Number) -> Tensor:
+    """Return each element, or `min` where that is larger.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.clamp_min(tl.tensor([-1.0, 2.0]), 0)
+    tensor([0., 2.])
+    """
 @overload
 def clamp_min_(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number) -> Any: ...
 @overload
-def clip(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def clip(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
+
+    Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
 @overload
 def clip(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def clip_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor: ...
+def clip_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
+    """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
+
+    Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
 @overload
 def clip_(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any: ...
 @overload
-def clone(input: Tensor, *, memory_format: Any = None) -> Tensor: ...
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """Return a copy of `input`, which gradients pass through.
+
+    The order of the dimensions in memory is kept unless a `memory_format` asks for another.
+
+    >>> x = tl.ones(2)
+    >>> y = x.clone()
+    >>> y is x, y
+    (False, tensor([1., 1.]))
+    """
 @overload
 def clone(input: Tensor | SupportsTorchFunction, *, memory_format: Any = None) -> Any: ...
 @overload
-def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Return the tensors joined along their second dimension; one-dimensional ones are columns.
+
+    >>> tl.column_stack([tl.tensor([1, 2]), tl.tensor([3, 4])])
+    tensor([[1, 3],
+            [2, 4]])
+    """
 @overload
 def column_stack(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor: ...
+def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
+    """Return the combinations of `r` elements of a one-dimensional tensor, in order, one in a row.
+
+    >>> tl.combinations(tl.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
 @overload
 def combinations(input: Tensor | SupportsTorchFunction, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Any: ...
-def compile(model: Any = None, *, fullgraph: builtins.bool = False, dynamic: builtins.bool | None = None, backend: builtins.str | Callable[..., Any] = 'inductor', mode: builtins.str | None = None, options: builtins.dict[builtins.str, Any] | None = None, name: builtins.str | None = None, disable: builtins.bool = False, recompile_limit: builtins.int | None = None, isolate_recompiles: builtins.bool = False, shapes_spec: Any = None) -> Any: ...
+def compile(model: Any = None, *, fullgraph: builtins.bool = False, dynamic: builtins.bool | None = None, backend: builtins.str | Callable[..., Any] = 'inductor', mode: builtins.str | None = None, options: builtins.dict[builtins.str, Any] | None = None, name: builtins.str | None = None, disable: builtins.bool = False, recompile_limit: builtins.int | None = None, isolate_recompiles: builtins.bool = False, shapes_spec: Any = None) -> Any:
+    """Return `model`, a function or module, itself; without it, a decorator that does.
+
+    Nothing is compiled: `compile(module)` is `module`, and its state dict has its own names.
+
+    Raises RuntimeError for `mode` and `options` together, and for an unknown mode.
+
+    >>> @tl.compile(fullgraph=True)
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(tl.ones(2))
+    tensor([2., 2.])
+    """
 @overload
-def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return complex elements with the given real and imaginary parts, with broadcasting.
+
+    Both must be float32 or both float64; raises RuntimeError otherwise.
+
+    >>> tl.complex(tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))
+    tensor([1.+3.j, 2.+4.j])
+    """
 @overload
 def complex(real: Tensor | SupportsTorchFunction, imag: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor: ...
+def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Return the tensors joined along dimension `dim`, in their common dtype.
+
+    All other dimensions must agree, or RuntimeError is raised; tensors of shape [0] are ignored. Raises ValueError for
+    no tensors at all.
+
+    >>> tl.cat([tl.tensor([1, 2]), tl.tensor([3])])
+    tensor([1, 2, 3])
+    """
 @overload
 def concat(tensors: Sequence[Tensor | SupportsTorchFunction], dim: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor: ...
+def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Return the tensors joined along dimension `dim`, in their common dtype.
+
+    All other dimensions must agree, or RuntimeError is raised; tensors of shape [0] are ignored. Raises ValueError for
+    no tensors at all.
+
+    >>> tl.cat([tl.tensor([1, 2]), tl.tensor([3])])
+    tensor([1, 2, 3])
+    """
 @overload
 def concatenate(tensors: Sequence[Tensor | SupportsTorchFunction], dim: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def conj(input: Tensor) -> Tensor: ...
+def conj(input: Tensor) -> Tensor:
+    """Return the complex conjugate of each element; a real tensor is returned itself.
+
+    The result of a complex tensor has its own memory; PyTorch's is a view that conjugates lazily.
+
+    >>> tl.conj(tl.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
 @overload
 def conj(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the complex conjugate of each element, in new memory; a real tensor is returned itself.
+
+    >>> tl.conj_physical(tl.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
 @overload
 def conj_physical(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def conj_physical_(input: Tensor) -> Tensor: ...
+def conj_physical_(input: Tensor) -> Tensor:
+    """Write the complex conjugate of each element into this tensor, and return it.
+
+    >>> tl.tensor([1 + 2j]).conj_physical_()
+    tensor([1.-2.j])
+    """
 @overload
 def conj_physical_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def constant_pad_nd(input: Tensor, pad: Any, value: Number = 0) -> Tensor: ...
+def constant_pad_nd(input: Tensor, pad: Any, value: Number = 0) -> Tensor:
+    """Pad the last dimensions of `input` with `value`; see `nn.functional.pad`.
+
+    >>> tl.constant_pad_nd(tl.tensor([1, 2]), (1, 0), 7)
+    tensor([7, 1, 2])
+    """
 @overload
 def constant_pad_nd(input: Tensor | SupportsTorchFunction, pad: Any, value: Number = 0) -> Any: ...
 @overload
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor: ...
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor:
+    """Return the cross-correlation of signals with kernels.
+
+    `input` has the shape (N, C, L) or (C, L), `weight` (channels out, C / groups, K), `bias` (channels out,).
+    `padding` is an amount, "valid" or "same". Raises RuntimeError for shapes or dtypes that do not match.
+
+    >>> tl.conv1d(tl.tensor([[1.0, 2.0, 4.0]]), tl.tensor([[[1.0, -1.0]]]))
+    tensor([[-1., -2.]])
+    """
 @overload
 def conv1d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any: ...
 @overload
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor: ...
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor:
+    """Return the cross-correlation of images with kernels.
+
+    `input` has the shape (N, C, H, W) or (C, H, W), `weight` (channels out, C / groups, KH, KW), `bias` (channels
+    out,). `padding` is an amount, one for each of H and W, "valid" or "same". Raises RuntimeError for shapes or dtypes
+    that do not match.
+
+    >>> tl.conv2d(tl.ones(1, 1, 3, 3), tl.ones(1, 1, 2, 2))
+    tensor([[[[4., 4.],
+              [4., 4.]]]])
+    """
 @overload
 def conv2d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any: ...
 @overload
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor: ...
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor:
+    """Return the cross-correlation of volumes with kernels.
+
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W), `weight` (channels out, C / groups, KD, KH, KW), `bias`
+    (channels out,). `padding` is an amount, one for each dimension, "valid" or "same". Raises RuntimeError for shapes
+    or dtypes that do not match.
+
+    >>> tl.conv3d(tl.ones(1, 1, 2, 2, 2), tl.ones(1, 1, 2, 2, 2)).item()
+    8.0
+    """
 @overload
 def conv3d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any: ...
 @overload
-def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: builtins.int = 0) -> Tensor: ...
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: builtins.int = 0) -> Tensor:
+    """Return the cross-correlation of sequences (time, batch, channels) with a kernel, plus `bias`.
+
+    `weight` has the shape (K, channels, channels out), `bias` (channels out,); `pad` zeros are put before and after.
+    Raises RuntimeError where shapes do not fit.
+
+    >>> tl.conv_tbc(tl.ones(3, 1, 2), tl.ones(2, 2, 1), tl.zeros(1)).flatten()
+    tensor([4., 4.])
+    """
 @overload
 def conv_tbc(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction, pad: builtins.int = 0) -> Any: ...
 @overload
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor: ...
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor:
+    """Return the transposed convolution of signals: the gradient that `conv1d` sends to its input.
+
+    `input` has the shape (N, C, L) or (C, L), `weight` (C, channels out / groups, K). Raises RuntimeError for shapes or
+    dtypes that do not match.
+
+    >>> tl.conv_transpose1d(tl.tensor([[1.0, 2.0]]), tl.tensor([[[1.0, 10.0]]]))
+    tensor([[ 1., 12., 20.]])
+    """
 @overload
 def conv_transpose1d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any: ...
 @overload
-def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor: ...
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor:
+    """Return the transposed convolution of images: the gradient that `conv2d` sends to its input.
+
+    `input` has the shape (N, C, H, W) or (C, H, W), `weight` (C, channels out / groups, KH, KW). Raises RuntimeError
+    for shapes or dtypes that do not match.
+
+    >>> tl.conv_transpose2d(tl.ones(1, 1, 2, 2), tl.ones(1, 1, 2, 2), stride=2).shape
+    tensorlike.Size([1, 1, 4, 4])
+    """
 @overload
 def conv_transpose2d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any: ...
 @overload
-def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor: ...
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor:
+    """Return the transposed convolution of volumes: the gradient that `conv3d` sends to its input.
+
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W), `weight` (C, channels out / groups, KD, KH, KW). Raises
+    RuntimeError for shapes or dtypes that do not match.
+
+    >>> tl.conv_transpose3d(tl.ones(1, 1, 1, 1, 1), tl.ones(1, 1, 2, 2, 2)).shape
+    tensorlike.Size([1, 1, 2, 2, 2])
+    """
 @overload
 def conv_transpose3d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any: ...
 @overload
-def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, transposed: builtins.bool, output_padding: Any, groups: builtins.int) -> Tensor: ...
+def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, transposed: builtins.bool, output_padding: Any, groups: builtins.int) -> Tensor:
+    """Return the convolution, or transposed convolution, of a batch along 1, 2 or 3 dimensions.
+
+    The same as `nn.functional.conv1d` to `conv_transpose3d`, chosen by the number of dimensions of `weight`. Strides,
+    paddings and dilations are tuples of one number, or one for each dimension. Raises RuntimeError for shapes or dtypes
+    that do not match.
+
+    >>> tl.convolution(tl.ones(1, 1, 3), tl.ones(1, 1, 2), None, [1], [0], [1], False, [0], 1)
+    tensor([[[2., 2.]]])
+    """
 @overload
 def convolution(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None, stride: Any, padding: Any, dilation: Any, transposed: builtins.bool, output_padding: Any, groups: builtins.int) -> Any: ...
 @overload
-def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the size of `input` with the sign of `other`, element by element, with broadcasting.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.copysign(tl.tensor([1.0, -2.0]), tl.tensor([-1.0, 0.0]))
+    tensor([-1.,  2.])
+    """
 @overload
 def copysign(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def corrcoef(input: Tensor) -> Tensor: ...
+def corrcoef(input: Tensor) -> Tensor:
+    """Return the correlation coefficients of the variables in the rows of `input`, whose columns are observations.
+
+    Raises RuntimeError for more than two dimensions and for booleans.
+
+    >>> tl.corrcoef(tl.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
 @overload
 def corrcoef(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the cosine of each element, an angle in radians.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.cos(tl.tensor([0.0, 1.0]))
+    tensor([1.0000, 0.5403])
+    """
 @overload
 def cos(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def cos_(input: Tensor) -> Tensor: ...
+def cos_(input: Tensor) -> Tensor:
+    """Return the cosine of each element, an angle in radians.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.cos(tl.tensor([0.0, 1.0]))
+    tensor([1.0000, 0.5403])
+    """
 @overload
 def cos_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the hyperbolic cosine of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.cosh(tl.tensor([0.0, 1.0]))
+    tensor([1.0000, 1.5431])
+    """
 @overload
 def cosh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def cosh_(input: Tensor) -> Tensor: ...
+def cosh_(input: Tensor) -> Tensor:
+    """Return the hyperbolic cosine of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.cosh(tl.tensor([0.0, 1.0]))
+    tensor([1.0000, 1.5431])
+    """
 @overload
 def cosh_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Tensor: ...
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Tensor:
+    """Return `1 - cosine` of two vectors where `target` is 1, `max(0, cosine - margin)` where it is -1.
+
+    The inputs have the shape (N, D) or (D,), the target (N,) or (); `reduction` is 0 (none), 1 (mean) or 2 (sum).
+
+    >>> x = tl.tensor([[1.0, 0.0]])
+    >>> tl.cosine_embedding_loss(x, tl.tensor([[0.0, 1.0]]), tl.tensor([1.0]))
+    tensor([1.])
+    """
 @overload
 def cosine_embedding_loss(input1: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Any: ...
 @overload
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Tensor: ...
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Tensor:
+    """Return the cosine of the angle between vectors along `dim`; norms below `eps` count as `eps`.
+
+    >>> tl.cosine_similarity(tl.tensor([1.0, 0.0]), tl.tensor([1.0, 1.0]), dim=0)
+    tensor(0.7071)
+    """
 @overload
 def cosine_similarity(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Any: ...
 @overload
-def count_nonzero(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor: ...
+def count_nonzero(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
+    """Return how many elements are not zero, overall or along the dimensions `dim`, as int64.
+
+    >>> tl.count_nonzero(tl.tensor([[1, 0], [2, 3]]), dim=0)
+    tensor([2, 1])
+    """
 @overload
 def count_nonzero(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None) -> Any: ...
 @overload
-def cov(input: Tensor, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor: ...
+def cov(input: Tensor, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    """Return the covariances of the variables in the rows of `input`, whose columns are observations.
+
+    Divided by the number of observations less `correction`. `fweights` are integers, how often each observation was
+    made; `aweights` are its weight. Raises RuntimeError for more than two dimensions, booleans, and weights of another
+    size.
+
+    >>> tl.cov(tl.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
 @overload
 def cov(input: Tensor | SupportsTorchFunction, *, correction: builtins.int = 1, fweights: Tensor | SupportsTorchFunction | None = None, aweights: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the cross products of vectors of three elements along dimension `dim`, by default the first of size 3.
+
+    The other dimensions broadcast. Raises RuntimeError for vectors of another size, for different numbers of dimensions
+    and for different dtypes.
+
+    >>> tl.cross(tl.tensor([1, 0, 0]), tl.tensor([0, 1, 0]), dim=0)
+    tensor([0, 0, 1])
+
+    Same as PyTorch's function of that name, without its warning when `dim` is left out.
+    """
 @overload
 def cross(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.int = 0, zero_infinity: builtins.bool = False) -> Tensor: ...
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.int = 0, zero_infinity: builtins.bool = False) -> Tensor:
+    """Return the negative log-likelihood of targets, summed over all alignments with the inputs.
+
+    `nn.functional.ctc_loss` with a number for the reduction: 0 (none), 1 (mean) or 2 (sum).
+
+    >>> log_probs = tl.zeros(4, 1, 3).log_softmax(-1)
+    >>> tl.ctc_loss(log_probs, tl.tensor([[1, 2]]), (4,), (2,))
+    tensor([1.6864])
+    """
 @overload
 def ctc_loss(log_probs: Tensor | SupportsTorchFunction, targets: Tensor | SupportsTorchFunction, input_lengths: Tensor | SupportsTorchFunction | Sequence[builtins.int], target_lengths: Tensor | SupportsTorchFunction | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.int = 0, zero_infinity: builtins.bool = False) -> Any: ...
 @overload
-def cummax(input: Tensor, dim: builtins.int, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.cummax: ...
+def cummax(input: Tensor, dim: builtins.int, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.cummax:
+    """Return the running maxima along `dim` and their indices, the last of equal ones; NaN counts as the largest.
+
+    >>> tl.cummax(tl.tensor([1, 3, 2, 3]), 0)
+    tensorlike.return_types.cummax(
+    values=tensor([1, 3, 3, 3]),
+    indices=tensor([0, 1, 1, 3]))
+    """
 @overload
 def cummax(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 @overload
-def cummin(input: Tensor, dim: builtins.int, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.cummin: ...
+def cummin(input: Tensor, dim: builtins.int, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.cummin:
+    """Return the running minima along `dim` and their indices, the last of equal ones; NaN counts as the smallest.
+
+    >>> tl.cummin(tl.tensor([3, 1, 2, 1]), 0)
+    tensorlike.return_types.cummin(
+    values=tensor([3, 1, 1, 1]),
+    indices=tensor([0, 1, 1, 3]))
+    """
 @overload
 def cummin(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 @overload
-def cumprod(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
+def cumprod(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """Return the running products along `dim`.
+
+    Integers and booleans are multiplied in int64, half precision in float32; `dtype` converts the input first.
+
+    >>> tl.cumprod(tl.tensor([1, 2, 3]), 0)
+    tensor([1, 2, 6])
+    """
 @overload
 def cumprod(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def cumsum(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
+def cumsum(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """Return the running sums along `dim`.
+
+    Integers and booleans are summed in int64, half precision in float32; `dtype` converts the input first.
+
+    >>> tl.cumsum(tl.tensor([1, 2, 3]), 0)
+    tensor([1, 3, 6])
+    """
 @overload
 def cumsum(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Tensor: ...
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Tensor:
+    """Return the integrals of `trapezoid` from the first value to each of the others.
+
+    Raises RuntimeError for booleans and for another number of points than values.
+
+    >>> tl.cumulative_trapezoid(tl.tensor([1.0, 2.0, 4.0]))
+    tensor([1.5000, 4.5000])
+    """
 @overload
 def cumulative_trapezoid(y: Tensor | SupportsTorchFunction, x: Tensor | SupportsTorchFunction | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Any: ...
 @overload
-def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return each element, an angle in degrees, in radians.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.deg2rad(tl.tensor([90.0, 180.0]))
+    tensor([1.5708, 3.1416])
+    """
 @overload
 def deg2rad(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def deg2rad_(input: Tensor) -> Tensor: ...
+def deg2rad_(input: Tensor) -> Tensor:
+    """Return each element, an angle in degrees, in radians.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.deg2rad(tl.tensor([90.0, 180.0]))
+    tensor([1.5708, 3.1416])
+    """
 @overload
 def deg2rad_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def det(input: Tensor) -> Tensor: ...
+def det(input: Tensor) -> Tensor:
+    """Return the determinant of a square matrix, or of each of a batch, as `linalg.det` does.
+
+    >>> tl.det(tl.tensor([[2.0, 1.0], [0.0, 3.0]]))
+    tensor(6.)
+    """
 @overload
 def det(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def detach(input: Tensor) -> Tensor: ...
+def detach(input: Tensor) -> Tensor:
+    """Return a tensor that shares the memory of `input` and has no history.
+
+    >>> tl.detach(tl.ones(2, requires_grad=True)).requires_grad
+    False
+    """
 @overload
 def detach(input: Tensor | SupportsTorchFunction) -> Any: ...
-def detach_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def detach_(input: Tensor | SupportsTorchFunction) -> Any:
+    """Drop the history of this tensor, which becomes a leaf.
+
+    Raises RuntimeError for a view.
+
+    >>> (tl.ones(2, requires_grad=True) * 2).detach_().is_leaf
+    True
+    """
 @overload
-def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of `input` without its history.
+
+    >>> tl.detach_copy(tl.ones(2, requires_grad=True))
+    tensor([1., 1.])
+
+    Same as PyTorch's function of that name, which leaves its result a history without derivative.
+    """
 @overload
 def detach_copy(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor: ...
+def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Return the matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
+
+    Raises RuntimeError for other than one or two dimensions.
+
+    >>> tl.diag(tl.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
 @overload
 def diag(input: Tensor | SupportsTorchFunction, diagonal: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor: ...
+def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
+    """Return matrices, in the dimensions `dim1` and `dim2`, with the last dimension of `input` on a diagonal.
+
+    >>> tl.diag_embed(tl.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
 @overload
 def diag_embed(input: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Any: ...
 @overload
-def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor: ...
+def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor:
+    """Return the matrix with the elements of `input` on a diagonal.
+
+    >>> tl.diagflat(tl.tensor([[1], [2]]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
 @overload
 def diagflat(input: Tensor | SupportsTorchFunction, offset: builtins.int = 0) -> Any: ...
 @overload
-def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor: ...
+def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+    """Return a view of the diagonals of the matrices in the dimensions `dim1` and `dim2`, as a last dimension.
+
+    >>> tl.diagonal(tl.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
 @overload
 def diagonal(input: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Any: ...
 @overload
-def diagonal_copy(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Tensor | None = None) -> Tensor: ...
+def diagonal_copy(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of a diagonal, in its own memory.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.diagonal_copy(tl.eye(2))
+    tensor([1., 1.])
+    """
 @overload
 def diagonal_copy(input: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor: ...
+def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+    """Return a copy of `input` with `src` on its diagonals.
+
+    Raises RuntimeError when `src` does not have the shape of the diagonals.
+
+    >>> tl.diagonal_scatter(tl.zeros(2, 2), tl.ones(2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
 @overload
 def diagonal_scatter(input: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Any: ...
 @overload
-def diff(input: Tensor, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def diff(input: Tensor, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the differences of neighbours along `dim`, taken `n` times; of booleans, whether they differ.
+
+    `prepend` and `append` are joined to the input first; their other sizes must be its own, or RuntimeError is raised.
+
+    >>> tl.diff(tl.tensor([1, 4, 9, 16]))
+    tensor([3, 5, 7])
+    """
 @overload
 def diff(input: Tensor | SupportsTorchFunction, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | SupportsTorchFunction | None = None, append: Tensor | SupportsTorchFunction | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the derivative of `lgamma` of each element; nan for a negative integer, -inf for 0. Needs SciPy.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.digamma(tl.tensor([1.0, 0.5]))
+    tensor([-0.5772, -1.9635])
+    """
 @overload
 def digamma(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor: ...
+def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor:
+    """Return the `p`-norm of `input - other`, which broadcast.
+
+    Raises RuntimeError unless the difference is floating-point or complex.
+
+    >>> tl.dist(tl.tensor([1.0, 2.0]), tl.tensor([4.0, 6.0]))
+    tensor(5.)
+    """
 @overload
 def dist(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, p: Number = 2) -> Any: ...
 @overload
-def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor: ...
+def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
+    """Return the quotient of `input` and `other`, element by element, with broadcasting.
+
+    `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
+    down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
+    rounding.
+
+    >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
+    >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
+    (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+    """
 @overload
 def div(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor: ...
+def divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
+    """Return the quotient of `input` and `other`, element by element, with broadcasting.
+
+    `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
+    down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
+    rounding.
+
+    >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
+    >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
+    (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+    """
 @overload
 def divide(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the sum of the products of the elements of two vectors.
+
+    Raises RuntimeError for anything else than two vectors of one length and dtype.
+
+    >>> tl.dot(tl.tensor([1, 2]), tl.tensor([3, 4]))
+    tensor(11)
+    """
 @overload
 def dot(input: Tensor | SupportsTorchFunction, tensor: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor: ...
+def dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """Return `input` with elements set to zero at random, with probability `p`, and the others divided by `1 - p`.
+
+    Returns `input` itself unless `train`. Raises RuntimeError unless `p` is from 0 to 1.
+
+    >>> sorted(set(tl.dropout(tl.ones(100), 0.5, True).tolist()))
+    [0.0, 2.0]
+    """
 @overload
 def dropout(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any: ...
 @overload
-def dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor: ...
+def dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """Write `dropout(input, p, train)` into `input`, and return it.
+
+    >>> tl.dropout_(tl.ones(1, 3), 1.0, True)
+    tensor([[0., 0., 0.]])
+    """
 @overload
 def dropout_(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any: ...
 @overload
-def dsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]: ...
+def dsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+    """Split `input` along its third dimension: evenly, or at given indices.
+
+    >>> [part.shape for part in tl.dsplit(tl.ones(1, 2, 4), [1])]
+    [tensorlike.Size([1, 2, 1]), tensorlike.Size([1, 2, 3])]
+    """
 @overload
 def dsplit(input: Tensor | SupportsTorchFunction, indices_or_sections: builtins.int | Sequence[builtins.int]) -> Any: ...
 @overload
-def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Return the tensors joined along their third dimension.
+
+    >>> tl.dstack([tl.tensor([1, 2]), tl.tensor([3, 4])])
+    tensor([[[1, 3],
+             [2, 4]]])
+    """
 @overload
 def dstack(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def einsum(*args: Any) -> Tensor: ...
+def einsum(*args: Any) -> Tensor:
+    """Return the sum of products of the operands' elements given by an equation in Einstein's notation.
+
+    `einsum("ij,jk->ik", a, b)` multiplies two matrices: each letter is a dimension, letters missing after the arrow are
+    summed over, a letter twice in one operand takes its diagonal, and `...` stands for any further dimensions, which
+    broadcast. Without the arrow, the result has the letters that occur once, in alphabetical order, after the
+    dimensions of the ellipsis. Operands may be given as one list; `einsum(a, [0, 1], b, [1, 2], [0, 2])` is the same
+    with integers as labels. More than two operands are multiplied in an order that keeps the products small. Raises
+    RuntimeError for an equation that is malformed or does not fit the operands.
+
+    >>> tl.einsum("ij,j->i", tl.tensor([[1, 2], [3, 4]]), tl.tensor([1, 10]))
+    tensor([21, 43])
+    """
 @overload
-def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor: ...
+def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
+    """Look up the rows of the table `weight` at the indices `indices`.
+
+    `nn.functional.embedding` with the table first; a `padding_idx` out of range names no row. Raises IndexError for an
+    index out of range, RuntimeError unless `weight` is a matrix.
+
+    >>> tl.embedding(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), tl.tensor([1, 0]))
+    tensor([[3., 4.],
+            [1., 2.]])
+    """
 @overload
 def embedding(weight: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Any: ...
-def embedding_bag(weight: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, offsets: Tensor | SupportsTorchFunction, scale_grad_by_freq: builtins.bool = False, mode: builtins.int = 0, sparse: builtins.bool = False, per_sample_weights: Tensor | SupportsTorchFunction | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> Any: ...
+def embedding_bag(weight: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, offsets: Tensor | SupportsTorchFunction, scale_grad_by_freq: builtins.bool = False, mode: builtins.int = 0, sparse: builtins.bool = False, per_sample_weights: Tensor | SupportsTorchFunction | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> Any:
+    """Return sums (`mode` 0), means (1) or maxima (2) of rows of a table, and three tensors about the bags.
+
+    These are the bag of every index, the sizes of the bags (zeros for sums), and the rows that maxima come from (the
+    sizes, for other modes). The first is empty for sums in single precision or less without `padding_idx`. The rest is
+    as in `nn.functional.embedding_bag`.
+
+    >>> table = tl.tensor([[1.0], [10.0], [100.0]])
+    >>> tl.embedding_bag(table, tl.tensor([0, 1, 2]), tl.tensor([0, 2]), mode=2)
+    (tensor([[ 10.],
+            [100.]]), tensor([0, 0, 1]), tensor([2, 1]), tensor([[1],
+            [2]]))
+    """
 @overload
-def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: builtins.float, norm_type: builtins.float) -> Tensor: ...
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: builtins.float, norm_type: builtins.float) -> Tensor:
+    """Scale the rows of the table `input` at `indices` down to the norm `max_norm`, in place, and return it.
+
+    Raises RuntimeError unless the table is a matrix of floating-point numbers and the indices are integers, IndexError
+    for one out of range.
+
+    >>> tl.embedding_renorm_(tl.tensor([[3.0, 4.0], [3.0, 4.0]]), tl.tensor([1]), 1.0, 2.0)
+    tensor([[3.0000, 4.0000],
+            [0.6000, 0.8000]])
+    """
 @overload
 def embedding_renorm_(input: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, max_norm: builtins.float, norm_type: builtins.float) -> Any: ...
 @overload
-def empty(*size: builtins.int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, memory_format: Any = None, requires_grad: builtins.bool = False) -> Tensor: ...
+def empty(*size: builtins.int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, memory_format: Any = None, requires_grad: builtins.bool = False) -> Tensor:
+    """Return an uninitialised tensor of the shape `size`.
+
+    >>> tl.empty(2, 3).shape
+    tensorlike.Size([2, 3])
+    """
 @overload
 def empty(size: Sequence[builtins.int], *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, memory_format: Any = None, requires_grad: builtins.bool = False) -> Tensor: ...
-def empty_cache() -> None: ...
+def empty_cache() -> None:
+    """Give the memory that is kept for new results back to the system.
+
+    Tensors keep theirs. `cuda.empty_cache` is the same for GPUs.
+
+    >>> tl.empty_cache()
+    >>> tl.memory_stats()["cached_bytes"]
+    0
+    """
 @overload
-def empty_like(input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
+def empty_like(input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
+    """Return an uninitialised tensor of the shape, dtype and device of `input`.
+
+    >>> tl.empty_like(tl.ones(2, 3)).shape
+    tensorlike.Size([2, 3])
+    """
 @overload
 def empty_like(input: Tensor | SupportsTorchFunction, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any: ...
-def empty_permuted(size: Sequence[builtins.int], physical_layout: Sequence[builtins.int], *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
-def empty_strided(size: Sequence[builtins.int], stride: Sequence[builtins.int], *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
+def empty_permuted(size: Sequence[builtins.int], physical_layout: Sequence[builtins.int], *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+    """Return an uninitialised tensor of the shape `size` with its dimensions in memory in the order `physical_layout`.
+
+    The outermost comes first. Raises RuntimeError unless every dimension is named once.
+
+    >>> tl.empty_permuted((2, 3, 5), (0, 2, 1)).stride()
+    (15, 1, 3)
+    """
+def empty_strided(size: Sequence[builtins.int], stride: Sequence[builtins.int], *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+    """Return an uninitialised tensor of the shape `size` with the strides `stride`, in elements.
+
+    Raises RuntimeError when `size` and `stride` differ in length, or for a negative number.
+
+    >>> tl.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
 @overload
-def eq(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def eq(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return whether `input` equals `other`, element by element, with broadcasting.
+
+    >>> tl.eq(tl.tensor([1, 2]), 2), tl.tensor([1, 2]) == tl.tensor([1.0, 3.0])
+    (tensor([False,  True]), tensor([ True, False]))
+    """
 @overload
 def eq(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def equal(input: Tensor, other: Tensor) -> builtins.bool: ...
+def equal(input: Tensor, other: Tensor) -> builtins.bool:
+    """Return whether both tensors have one shape and equal elements, as a Python bool; nan equals nothing.
+
+    >>> tl.equal(tl.tensor([1, 2]), tl.tensor([1, 2])), tl.equal(tl.ones(2), tl.ones(3))
+    (True, False)
+    """
 @overload
 def equal(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0.
+
+    Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.erf(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8427])
+    """
 @overload
 def erf(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def erf_(input: Tensor) -> Tensor: ...
+def erf_(input: Tensor) -> Tensor:
+    """Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0.
+
+    Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.erf(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8427])
+    """
 @overload
 def erf_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the complementary error function `1 - erf(input)` of each element, exact where that is close to 0.
+
+    Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.erfc(tl.tensor([0.0, 1.0]))
+    tensor([1.0000, 0.1573])
+    """
 @overload
 def erfc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def erfc_(input: Tensor) -> Tensor: ...
+def erfc_(input: Tensor) -> Tensor:
+    """Return the complementary error function `1 - erf(input)` of each element, exact where that is close to 0.
+
+    Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.erfc(tl.tensor([0.0, 1.0]))
+    tensor([1.0000, 0.1573])
+    """
 @overload
 def erfc_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the number whose error function each element is; nan for one outside [-1, 1]. Needs SciPy.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.erfinv(tl.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.4769])
+    """
 @overload
 def erfinv(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return e to the power of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.exp(tl.tensor([0.0, 1.0]))
+    tensor([1.0000, 2.7183])
+    """
 @overload
 def exp(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return 2 to the power of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.exp2(tl.tensor([0.0, 3.0]))
+    tensor([1., 8.])
+    """
 @overload
 def exp2(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def exp2_(input: Tensor) -> Tensor: ...
+def exp2_(input: Tensor) -> Tensor:
+    """Return 2 to the power of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.exp2(tl.tensor([0.0, 3.0]))
+    tensor([1., 8.])
+    """
 @overload
 def exp2_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def exp_(input: Tensor) -> Tensor: ...
+def exp_(input: Tensor) -> Tensor:
+    """Return e to the power of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.exp(tl.tensor([0.0, 1.0]))
+    tensor([1.0000, 2.7183])
+    """
 @overload
 def exp_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def expand_copy(input: Tensor, size: Sequence[builtins.int], *, implicit: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
+def expand_copy(input: Tensor, size: Sequence[builtins.int], *, implicit: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+    """Return a copy of `input` repeated along dimensions of size 1 to the shape `size`, in its own memory.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.expand_copy(tl.ones(1), (3,))
+    tensor([1., 1., 1.])
+    """
 @overload
 def expand_copy(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], *, implicit: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return e to the power of each element, less 1, exact for small elements.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.expm1(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.7183])
+    """
 @overload
 def expm1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def expm1_(input: Tensor) -> Tensor: ...
+def expm1_(input: Tensor) -> Tensor:
+    """Return e to the power of each element, less 1, exact for small elements.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.expm1(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.7183])
+    """
 @overload
 def expm1_(input: Tensor | SupportsTorchFunction) -> Any: ...
-def eye(n: builtins.int, m: builtins.int | None = None, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def eye(n: builtins.int, m: builtins.int | None = None, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return an `n` by `m` matrix with ones on the diagonal and zeros elsewhere.
+
+    >>> tl.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
 @overload
-def feature_alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor: ...
+def feature_alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """Return `input` with channels set at random, with probability `p`, to selu's negative limit.
+
+    Channels are the second dimension. Returns `input` itself unless `train`. Raises RuntimeError for fewer than two
+    dimensions, and unless `p` is from 0 to 1.
+
+    >>> tl.feature_alpha_dropout(tl.ones(1, 3), 0.5, False)
+    tensor([[1., 1., 1.]])
+    """
 @overload
 def feature_alpha_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any: ...
 @overload
-def feature_alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor: ...
+def feature_alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """Write `feature_alpha_dropout(input, p, train)` into `input`, and return it.
+
+    >>> tl.feature_alpha_dropout_(tl.ones(1, 3), 1.0, True)
+    tensor([[0., 0., 0.]])
+    """
 @overload
 def feature_alpha_dropout_(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any: ...
 @overload
-def feature_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor: ...
+def feature_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
+
+    Channels are the second dimension. Returns `input` itself unless `train`. Raises RuntimeError for fewer than two
+    dimensions, and unless `p` is from 0 to 1.
+
+    >>> tl.feature_dropout(tl.ones(1, 3), 0.5, False)
+    tensor([[1., 1., 1.]])
+    """
 @overload
 def feature_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any: ...
 @overload
-def feature_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor: ...
+def feature_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """Write `feature_dropout(input, p, train)` into `input`, and return it.
+
+    >>> tl.feature_dropout_(tl.ones(1, 3), 1.0, True)
+    tensor([[0., 0., 0.]])
+    """
 @overload
 def feature_dropout_(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any: ...
 @overload
-def fill(input: Tensor, value: Tensor | Number) -> Tensor: ...
+def fill(input: Tensor, value: Tensor | Number) -> Tensor:
+    """Return a tensor of the shape and dtype of `input` whose elements are all `value`; `fill_` writes into `input`.
+
+    Raises RuntimeError when `value` is a tensor with dimensions, or a number that the dtype cannot hold.
+
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+    >>> x = tl.ones(2)
+    >>> x.fill_(7)
+    tensor([7., 7.])
+    """
 @overload
 def fill(input: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any: ...
 @overload
-def fill_(input: Tensor, value: Tensor | Number) -> Tensor: ...
+def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
+    """Write `value` to all elements of `input`, and return it.
+
+    >>> tl.fill_(tl.ones(2), 7)
+    tensor([7., 7.])
+    """
 @overload
 def fill_(input: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any: ...
 @overload
-def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
+
+    Raises NotImplementedError for boolean and complex elements.
+
+    >>> tl.trunc(tl.tensor([1.7, -1.7]))
+    tensor([ 1., -1.])
+    """
 @overload
 def fix(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def fix_(input: Tensor) -> Tensor: ...
+def fix_(input: Tensor) -> Tensor:
+    """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
+
+    Raises NotImplementedError for boolean and complex elements.
+
+    >>> tl.trunc(tl.tensor([1.7, -1.7]))
+    tensor([ 1., -1.])
+    """
 @overload
 def fix_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor: ...
+def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+    """Merge the dimensions from `start_dim` to `end_dim` into one; return `input` itself if that changes nothing.
+
+    Raises RuntimeError when `start_dim` comes after `end_dim`.
+
+    >>> tl.ones(2, 3, 4).flatten(1).shape
+    tensorlike.Size([2, 12])
+    """
 @overload
 def flatten(input: Tensor | SupportsTorchFunction, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Any: ...
 @overload
-def flip(input: Tensor, dims: Sequence[builtins.int]) -> Tensor: ...
+def flip(input: Tensor, dims: Sequence[builtins.int]) -> Tensor:
+    """Return `input` with the order of its elements reversed along the dimensions `dims`.
+
+    >>> tl.flip(tl.tensor([[1, 2], [3, 4]]), (1,))
+    tensor([[2, 1],
+            [4, 3]])
+    """
 @overload
 def flip(input: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int]) -> Any: ...
 @overload
-def fliplr(input: Tensor) -> Tensor: ...
+def fliplr(input: Tensor) -> Tensor:
+    """Return `input` with the order reversed along its second dimension.
+
+    Raises RuntimeError for fewer than two dimensions.
+
+    >>> tl.fliplr(tl.tensor([[1, 2]]))
+    tensor([[2, 1]])
+    """
 @overload
 def fliplr(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def flipud(input: Tensor) -> Tensor: ...
+def flipud(input: Tensor) -> Tensor:
+    """Return `input` with the order reversed along its first dimension.
+
+    Raises RuntimeError for a tensor without dimensions.
+
+    >>> tl.flipud(tl.tensor([1, 2]))
+    tensor([2, 1])
+    """
 @overload
 def flipud(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input` to the power of `exponent` in double precision: float64, or complex128 for a complex operand.
+
+    >>> tl.float_power(tl.tensor([2, 3]), -1)
+    tensor([0.5000, 0.3333], dtype=tensorlike.float64)
+    """
 @overload
 def float_power(input: Tensor | SupportsTorchFunction | Number, exponent: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return each element rounded down; integers come back as they are, and the derivative is zero.
+
+    Raises NotImplementedError for boolean and complex elements.
+
+    >>> tl.floor(tl.tensor([1.7, -1.2]))
+    tensor([ 1., -2.])
+    """
 @overload
 def floor(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def floor_(input: Tensor) -> Tensor: ...
+def floor_(input: Tensor) -> Tensor:
+    """Return each element rounded down; integers come back as they are, and the derivative is zero.
+
+    Raises NotImplementedError for boolean and complex elements.
+
+    >>> tl.floor(tl.tensor([1.7, -1.2]))
+    tensor([ 1., -2.])
+    """
 @overload
 def floor_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the quotient rounded down, element by element, with broadcasting.
+
+    Integers stay integers. Raises RuntimeError for an integer divided by zero, and in the backward pass: there is no
+    derivative; `div(..., rounding_mode="floor")` has one, zero.
+    Raises NotImplementedError for boolean and complex elements.
+
+    >>> tl.floor_divide(tl.tensor([7, -7]), 2), tl.tensor([7.5, -7.5]) // 2
+    (tensor([ 3, -4]), tensor([ 3., -4.]))
+    """
 @overload
 def floor_divide(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the larger of `input` and `other`, element by element, with broadcasting; nan only if both are.
+
+    Where both are equal `input` gets the gradient.
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.fmax(tl.tensor([1.0, tl.nan]), tl.tensor([3.0, 2.0]))
+    tensor([3., 2.])
+    """
 @overload
 def fmax(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the smaller of `input` and `other`, element by element, with broadcasting; nan only if both are.
+
+    Where both are equal `input` gets the gradient.
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.fmin(tl.tensor([1.0, tl.nan]), tl.tensor([3.0, 2.0]))
+    tensor([1., 2.])
+    """
 @overload
 def fmin(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the remainder of division with C's sign, that of `input`, element by element, with broadcasting.
+
+    Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
+    Raises NotImplementedError for boolean and complex elements.
+
+    >>> tl.fmod(tl.tensor([-3.0, 3.0]), 2)
+    tensor([-1.,  1.])
+    """
 @overload
 def fmod(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any[Any]: ...
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any[Any]:
+    """Call `func` at once, in this thread, and return the future of its result.
+
+    >>> tl.jit.wait(tl.jit.fork(tl.add, tl.ones(2), 1))
+    tensor([2., 2.])
+    """
 @overload
-def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the fractional part of each element, with its sign.
+
+    Raises NotImplementedError for other than floating-point elements.
+
+    >>> tl.frac(tl.tensor([1.5, -2.25]))
+    tensor([ 0.5000, -0.2500])
+    """
 @overload
 def frac(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def frac_(input: Tensor) -> Tensor: ...
+def frac_(input: Tensor) -> Tensor:
+    """Return the fractional part of each element, with its sign.
+
+    Raises NotImplementedError for other than floating-point elements.
+
+    >>> tl.frac(tl.tensor([1.5, -2.25]))
+    tensor([ 0.5000, -0.2500])
+    """
 @overload
 def frac_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def frexp(input: Tensor, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.frexp: ...
+def frexp(input: Tensor, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.frexp:
+    """Decompose each element into a mantissa, of absolute value in [0.5, 1), and an exponent of two.
+
+    The exponents are of dtype int32. Raises RuntimeError unless the elements are floating-point.
+
+    >>> mantissa, exponent = tl.frexp(tl.tensor([1.0, 10.0]))
+    >>> mantissa, exponent
+    (tensor([0.5000, 0.6250]), tensor([1, 4], dtype=tensorlike.int32))
+    """
 @overload
 def frexp(input: Tensor | SupportsTorchFunction, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 @overload
-def frobenius_norm(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def frobenius_norm(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Return the root of the sum of squares over `dim`, one or two dimensions, or all when `dim` is empty.
+
+    Raises RuntimeError for integers and for more than two dimensions. It is `linalg.vector_norm` under an older name.
+
+    >>> tl.frobenius_norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), 1)
+    tensor([ 5., 10.])
+
+    Same as PyTorch's function of that name, without its warning to use `linalg.vector_norm` instead.
+    """
 @overload
 def frobenius_norm(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def from_dlpack(ext_tensor: Any, *, device: Device | builtins.str | None = None, copy: builtins.bool | None = None) -> Tensor: ...
-def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor: ...
-def frombuffer(buffer: Any, *, dtype: Dtype, count: builtins.int = -1, offset: builtins.int = 0, requires_grad: builtins.bool = False) -> Tensor: ...
-def full(size: Any, fill_value: Number, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def from_dlpack(ext_tensor: Any, *, device: Device | builtins.str | None = None, copy: builtins.bool | None = None) -> Tensor:
+    """Return a tensor on the memory of another library's array: an object with `__dlpack__`, or a DLPack capsule.
+
+    `copy=True` copies, and `copy=False` raises where the memory cannot be shared. An array of a library whose arrays
+    cannot be written, such as JAX's, stays where it is: the tensor is on `device="jax"`. Raises RuntimeError for a
+    capsule that was consumed already, TypeError for dtypes that tensors do not have.
+
+    >>> import numpy as np
+    >>> array = np.zeros(2)
+    >>> x = tl.from_dlpack(array)
+    >>> array[0] = 1
+    >>> x
+    tensor([1., 0.], dtype=tensorlike.float64)
+    """
+def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
+    """Return a tensor that shares the memory of a NumPy array.
+
+    Raises TypeError for anything else, and for dtypes that tensors do not have.
+
+    >>> import numpy as np
+    >>> array = np.zeros(2)
+    >>> x = tl.from_numpy(array)
+    >>> array[0] = 1
+    >>> x
+    tensor([1., 0.], dtype=tensorlike.float64)
+    """
+def frombuffer(buffer: Any, *, dtype: Dtype, count: builtins.int = -1, offset: builtins.int = 0, requires_grad: builtins.bool = False) -> Tensor:
+    """Return a one-dimensional tensor on the memory of an object with Python's buffer protocol.
+
+    It has `count` elements, or as many as there are, from the byte `offset` on. Raises ValueError when they do not lie
+    in the buffer, and for objects without a buffer.
+
+    >>> tl.frombuffer(bytearray([1, 0, 2, 0]), dtype=tl.int16)
+    tensor([1, 2], dtype=tensorlike.int16)
+    """
+def full(size: Any, fill_value: Number, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return a tensor of the shape `size` filled with `fill_value`, which also gives the dtype unless that is given.
+
+    >>> tl.full((2,), 7)
+    tensor([7, 7])
+    """
 @overload
-def full_like(input: Tensor, fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
+def full_like(input: Tensor, fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
+    """Return a tensor of the shape, dtype and device of `input` filled with `fill_value`.
+
+    >>> tl.full_like(tl.ones(2), 7)
+    tensor([7., 7.])
+    """
 @overload
 def full_like(input: Tensor | SupportsTorchFunction, fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any: ...
 @overload
-def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
+def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+    """Gather the elements of `input` selected by `index` along `dim`, each at the position of its index.
+
+    `index` has as many dimensions as `input` and is no larger apart from `dim`. Raises RuntimeError when it is, or for
+    an index out of range.
+
+    >>> tl.gather(tl.tensor([[1, 2], [3, 4]]), 1, tl.tensor([[0], [1]]))
+    tensor([[1],
+            [4]])
+    """
 @overload
 def gather(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, *, sparse_grad: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the greatest common divisor, element by element, with broadcasting; of two zeros it is 0.
+
+    Raises NotImplementedError for other than integers.
+
+    >>> tl.gcd(tl.tensor([12, -7]), tl.tensor([18, 14]))
+    tensor([6, 7])
+    """
 @overload
 def gcd(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def gcd_(input: Tensor, other: Tensor) -> Tensor: ...
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
+    """Return the greatest common divisor, element by element, with broadcasting; of two zeros it is 0.
+
+    Raises NotImplementedError for other than integers.
+
+    >>> tl.gcd(tl.tensor([12, -7]), tl.tensor([18, 14]))
+    tensor([6, 7])
+    """
 @overload
 def gcd_(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def ge(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def ge(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return whether `input` is at least `other`, element by element, with broadcasting.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.ge(tl.tensor([1, 2, 3]), 2)
+    tensor([False,  True,  True])
+    """
 @overload
 def ge(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def geqrf(input: Tensor, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.geqrf: ...
+def geqrf(input: Tensor, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.geqrf:
+    """Return the QR decomposition of a matrix, or of each of a batch, in the compact form of LAPACK.
+
+    For `input` of shape (..., m, n), `a` has that shape and `tau` (..., min(m, n)): R is the upper triangle of `a`; the
+    vectors of the reflections whose product is Q lie below it, without their leading ones, and `tau` has their factors.
+    `linalg.householder_product` makes Q of both, and `ormqr` multiplies by it. There is no derivative.
+
+    >>> a, tau = tl.geqrf(tl.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> tl.linalg.householder_product(a, tau) @ a.triu()
+    tensor([[3.0000, 1.0000],
+            [4.0000, 2.0000]])
+    """
 @overload
 def geqrf(input: Tensor | SupportsTorchFunction, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 @overload
-def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the matrix of the products of each element of one vector with each element of another.
+
+    Raises RuntimeError for anything else than two vectors.
+
+    >>> tl.outer(tl.tensor([1, 2]), tl.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
+    """
 @overload
 def ger(input: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def get_default_device() -> Device: ...
-def get_default_dtype() -> Any: ...
-def get_deterministic_debug_mode() -> builtins.int: ...
+def get_default_device() -> Device:
+    """Return the default device of factories.
+
+    >>> tl.get_default_device()
+    device(type='cpu')
+    """
+def get_default_dtype() -> Any:
+    """The dtype that tensors made of Python floats get.
+
+    Example:
+        >>> tl.get_default_dtype()
+        tensorlike.float32
+    """
+def get_deterministic_debug_mode() -> builtins.int:
+    """Return the number that `set_deterministic_debug_mode` sets."""
 @overload
-def get_device(input: Tensor) -> builtins.int: ...
+def get_device(input: Tensor) -> builtins.int:
+    """Return the index of the CUDA device that `input` is on, -1 on the CPU.
+
+    >>> tl.get_device(tl.ones(2))
+    -1
+    """
 @overload
 def get_device(input: Tensor | SupportsTorchFunction) -> Any: ...
-def get_device_module(device: Any = None) -> ModuleType: ...
-def get_float32_matmul_precision() -> builtins.str: ...
-def get_num_interop_threads() -> builtins.int: ...
-def get_num_threads() -> builtins.int: ...
-def get_rng_state() -> Tensor: ...
+def get_device_module(device: Any = None) -> ModuleType:
+    """Return the module of a device's kind: `cuda` or `cpu`; that of the accelerator, if there is one, by default.
+
+    >>> tl.get_device_module("cpu") is tl.cpu
+    True
+    """
+def get_float32_matmul_precision() -> builtins.str:
+    """Return what `set_float32_matmul_precision` set, "highest" before."""
+def get_num_interop_threads() -> builtins.int:
+    """Return what `set_num_interop_threads` set, 1 before."""
+def get_num_threads() -> builtins.int:
+    """Return the number of threads for large elementwise operations.
+
+    Initially the number of cores for this process, or the environment variable OMP_NUM_THREADS.
+
+    >>> tl.get_num_threads() >= 1
+    True
+    """
+def get_rng_state() -> Tensor:
+    """Return the state of the CPU's default generator as a tensor of bytes.
+
+    >>> state = tl.get_rng_state()
+    >>> first = tl.rand(2)
+    >>> tl.set_rng_state(state)
+    >>> bool((tl.rand(2) == first).all())
+    True
+    """
 @overload
-def gradient(input: Tensor, *, spacing: Number | Sequence[Number] | Sequence[Tensor] | None = None, dim: builtins.int | Sequence[builtins.int] | None = None, edge_order: builtins.int = 1) -> builtins.tuple[Tensor, ...]: ...
+def gradient(input: Tensor, *, spacing: Number | Sequence[Number] | Sequence[Tensor] | None = None, dim: builtins.int | Sequence[builtins.int] | None = None, edge_order: builtins.int = 1) -> builtins.tuple[Tensor, ...]:
+    """Return the derivatives along each dimension of `dim`, or of all, of the function with the values `input`.
+
+    By central differences, second order inside and of `edge_order` 1 or 2 at the ends. `spacing` is the distance
+    between values, one for all dimensions or one for each, or a tensor of coordinates for each. Raises RuntimeError for
+    uint8 and bool, and for dimensions with fewer than `edge_order + 1` elements.
+
+    >>> tl.gradient(tl.tensor([1.0, 2.0, 4.0, 8.0]))
+    (tensor([1.0000, 1.5000, 3.0000, 4.0000]),)
+    """
 @overload
 def gradient(input: Tensor | SupportsTorchFunction, *, spacing: Number | Sequence[Number] | Sequence[Tensor | SupportsTorchFunction] | None = None, dim: builtins.int | Sequence[builtins.int] | None = None, edge_order: builtins.int = 1) -> Any: ...
 @overload
-def greater(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def greater(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return whether `input` is greater than `other`, element by element, with broadcasting.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.gt(tl.tensor([1, 2, 3]), 2)
+    tensor([False, False,  True])
+    """
 @overload
 def greater(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def greater_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def greater_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return whether `input` is at least `other`, element by element, with broadcasting.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.ge(tl.tensor([1, 2, 3]), 2)
+    tensor([False,  True,  True])
+    """
 @overload
 def greater_equal(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor: ...
+def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
+    """Return images or volumes sampled at the points of `grid`: `nn.functional.grid_sample` with modes as numbers.
+
+    `interpolation_mode` is 0 (bilinear), 1 (nearest) or 2 (bicubic), `padding_mode` 0 (zeros), 1 (border) or 2
+    (reflection).
+
+    >>> tl.grid_sampler(tl.tensor([[[[1.0, 2.0]]]]), tl.tensor([[[[1.0, 0.0]]]]), 0, 0, True)
+    tensor([[[[2.]]]])
+    """
 @overload
 def grid_sampler(input: Tensor | SupportsTorchFunction, grid: Tensor | SupportsTorchFunction, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Any: ...
 @overload
-def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor: ...
+def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
+    """Return images sampled at the points of `grid`: `grid_sampler` of four dimensions.
+
+    >>> tl.grid_sampler_2d(tl.tensor([[[[1.0, 2.0]]]]), tl.tensor([[[[0.8, 0.0]]]]), 1, 0, False)
+    tensor([[[[2.]]]])
+    """
 @overload
 def grid_sampler_2d(input: Tensor | SupportsTorchFunction, grid: Tensor | SupportsTorchFunction, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Any: ...
 @overload
-def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor: ...
+def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
+    """Return volumes sampled at the points of `grid`: `grid_sampler` of five dimensions.
+
+    >>> tl.grid_sampler_3d(tl.ones(1, 1, 2, 2, 2), tl.zeros(1, 1, 1, 1, 3), 0, 0, False)
+    tensor([[[[[1.]]]]])
+    """
 @overload
 def grid_sampler_3d(input: Tensor | SupportsTorchFunction, grid: Tensor | SupportsTorchFunction, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Any: ...
 @overload
-def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enabled: builtins.bool = True) -> Tensor: ...
+def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enabled: builtins.bool = True) -> Tensor:
+    """Standardize `input` over each of `num_groups` groups of channels, then scale by `weight` and shift by `bias`.
+
+    `nn.functional.group_norm`, also of single values; `cudnn_enabled` is accepted and makes no difference.
+
+    >>> tl.group_norm(tl.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
 @overload
 def group_norm(input: Tensor | SupportsTorchFunction, num_groups: builtins.int, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, eps: builtins.float = 1e-05, cudnn_enabled: builtins.bool = True) -> Any: ...
 @overload
-def gru(input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_biases: builtins.bool | Sequence[Tensor], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> builtins.tuple[Tensor, Tensor]: ...
+def gru(input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_biases: builtins.bool | Sequence[Tensor], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> builtins.tuple[Tensor, Tensor]:
+    """Run gated recurrent units over sequences; the arguments are those of `rnn_tanh`.
+
+    The rows of the weights are those of the reset gate r, the update gate z and the new state n; h' = (1 - z) n + z h,
+    where n = tanh(W x + b + r (V h + c)).
+
+    >>> x, h, params = tl.ones(3, 1, 2), tl.zeros(1, 1, 1), [tl.ones(3, 2), tl.ones(3, 1)]
+    >>> output, last = tl.gru(x, h, params, False, 1, 0.0, False, False, False)
+    >>> output.flatten()
+    tensor([0.1149, 0.2070, 0.2832])
+    """
 @overload
 def gru(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, params: Tensor | SupportsTorchFunction | Sequence[Tensor | SupportsTorchFunction], has_biases: builtins.bool | Sequence[Tensor | SupportsTorchFunction], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> Any: ...
 @overload
-def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor: ...
+def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """Return the state after one step of `gru`.
+
+    `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError for shapes or dtypes that do not
+    match.
+
+    >>> tl.gru_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(3, 2), tl.ones(3, 1))
+    tensor([[0.1149]])
+    """
 @overload
 def gru_cell(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, w_ih: Tensor | SupportsTorchFunction, w_hh: Tensor | SupportsTorchFunction, b_ih: Tensor | SupportsTorchFunction | None = None, b_hh: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def gt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def gt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return whether `input` is greater than `other`, element by element, with broadcasting.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.gt(tl.tensor([1, 2, 3]), 2)
+    tensor([False, False,  True])
+    """
 @overload
 def gt(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def hamming_window(window_length: builtins.int, periodic: builtins.bool = True, alpha: builtins.float = 0.54, beta: builtins.float = 0.46, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
-def hann_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def hamming_window(window_length: builtins.int, periodic: builtins.bool = True, alpha: builtins.float = 0.54, beta: builtins.float = 0.46, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the Hamming window, `alpha` minus `beta` times a cosine: `signal.windows.hamming`.
+
+    With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises
+    RuntimeError for a negative length and integer dtypes.
+
+    >>> tl.hamming_window(4)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
+def hann_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the Hann window, a raised cosine: `signal.windows.hann`.
+
+    With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises
+    RuntimeError for a negative length and integer dtypes.
+
+    >>> tl.hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
 @overload
-def hardshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None = None) -> Tensor: ...
+def hardshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None = None) -> Tensor:
+    """Return the elements of `input`, zero in place of those from `-lambd` to `lambd`.
+
+    >>> tl.hardshrink(tl.tensor([-1.0, 0.3, 2.0]))
+    tensor([-1.,  0.,  2.])
+    """
 @overload
 def hardshrink(input: Tensor | SupportsTorchFunction, lambd: builtins.float = 0.5, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def hash_tensor(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, mode: builtins.int = 0, out: Tensor | None = None) -> Tensor: ...
+def hash_tensor(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, mode: builtins.int = 0, out: Tensor | None = None) -> Tensor:
+    """Return the exclusive or of the bits of the elements along the dimensions `dim`, or of all, as uint64.
+
+    Each element counts with its 64 bits as an int64 or float64. `mode` must be 0. Raises RuntimeError for another mode
+    and where there is nothing to reduce, NotImplementedError for complex numbers and uint16 to uint64.
+
+    >>> tl.hash_tensor(tl.tensor([1, 2, 7]))
+    tensor(4, dtype=tensorlike.uint64)
+    """
 @overload
 def hash_tensor(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, mode: builtins.int = 0, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return 0 for negative elements, 1 for positive ones and the one of `values` for zeros, with broadcasting.
+
+    Both must have one dtype, which is not complex; raises RuntimeError otherwise. There is no derivative.
+
+    >>> tl.heaviside(tl.tensor([-1.0, 0.0, 2.0]), tl.tensor(0.5))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
 @overload
 def heaviside(input: Tensor | SupportsTorchFunction, values: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, reduction: builtins.int = 0) -> Tensor: ...
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, reduction: builtins.int = 0) -> Tensor:
+    """Return `input` where `target` is 1 and `max(0, margin - input)` where it is -1, reduced by number.
+
+    `reduction` is 0 (none), 1 (mean) or 2 (sum).
+
+    >>> tl.hinge_embedding_loss(tl.tensor([0.5, 0.5]), tl.tensor([1.0, -1.0]), reduction=2)
+    tensor(1.)
+    """
 @overload
 def hinge_embedding_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 1.0, reduction: builtins.int = 0) -> Any: ...
 @overload
-def histc(input: Tensor, bins: builtins.int = 100, min: Number = 0, max: Number = 0, *, out: Tensor | None = None) -> Tensor: ...
+def histc(input: Tensor, bins: builtins.int = 100, min: Number = 0, max: Number = 0, *, out: Tensor | None = None) -> Tensor:
+    """Return how many elements fall in each of `bins` equal intervals from `min` to `max`, both included.
+
+    With equal bounds they are those of the data. Elements outside, and NaN, are not counted. The result has the dtype
+    of the input, which must be floating-point.
+
+    >>> tl.histc(tl.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+    tensor([0., 2., 1., 0.])
+    """
 @overload
 def histc(input: Tensor | SupportsTorchFunction, bins: builtins.int = 100, min: Number = 0, max: Number = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def histogram(input: Tensor, bins: Tensor | Number = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.histogram: ...
+def histogram(input: Tensor, bins: Tensor | Number = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.histogram:
+    """Return how many elements fall in each bin, and the edges of the bins.
+
+    `bins` is their number, of equal width from the least to the greatest element or over `range`, or a tensor of
+    increasing edges, in the dtype of `input`. The last bin includes both edges; values outside, and NaN, are not
+    counted. With `weight`, of the shape and dtype of `input`, the weights are added up; `density` divides by their sum
+    and the widths. Raises RuntimeError for a range that is not finite, NotImplementedError for dtypes other than
+    float32 and float64. There is no derivative.
+
+    >>> tl.histogram(tl.tensor([1.0, 2.0, 1.0]), bins=4, range=(0.0, 3.0)).hist
+    tensor([0., 2., 1., 0.])
+    """
 @overload
 def histogram(input: Tensor | SupportsTorchFunction, bins: Tensor | SupportsTorchFunction | Number = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | SupportsTorchFunction | None = None, density: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 @overload
-def histogramdd(input: Tensor, bins: Sequence[Tensor] | Sequence[builtins.int] | builtins.int, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> return_types.histogramdd: ...
+def histogramdd(input: Tensor, bins: Sequence[Tensor] | Sequence[builtins.int] | builtins.int, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> return_types.histogramdd:
+    """Return the number of points, given along the last dimension, in each box, and the edges of the boxes.
+
+    Each coordinate has bins of its own, as in `histogram`: `bins` is their number, one for all or one for each, or a
+    tensor of edges for each; `range` the two ends of each coordinate, one after the other; `weight` has the shape of
+    `input` without the last dimension. The result has one dimension for each coordinate. Raises RuntimeError for fewer
+    than two dimensions.
+
+    >>> tl.histogramdd(tl.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), bins=[2, 2]).hist
+    tensor([[0., 1.],
+            [1., 1.]])
+    """
 @overload
 def histogramdd(input: Tensor | SupportsTorchFunction, bins: Sequence[Tensor | SupportsTorchFunction] | Sequence[builtins.int] | builtins.int, range: Sequence[builtins.float] | None = None, weight: Tensor | SupportsTorchFunction | None = None, density: builtins.bool = False) -> Any: ...
 @overload
-def hsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]: ...
+def hsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+    """Split `input` along its second dimension (its first, if it has one): evenly, or at given indices.
+
+    >>> tl.hsplit(tl.arange(4), 2)
+    (tensor([0, 1]), tensor([2, 3]))
+    """
 @overload
 def hsplit(input: Tensor | SupportsTorchFunction, indices_or_sections: builtins.int | Sequence[builtins.int]) -> Any: ...
 @overload
-def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Return the tensors joined along their second dimension, one-dimensional ones along their first.
+
+    >>> tl.hstack([tl.tensor([1]), tl.tensor([2])])
+    tensor([1, 2])
+    """
 @overload
 def hstack(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the hypotenuse of the right triangle with the legs `input` and `other`, with broadcasting.
+
+    Raises NotImplementedError for other than floating-point elements.
+
+    >>> tl.hypot(tl.tensor([3.0, 5.0]), tl.tensor([4.0, 12.0]))
+    tensor([ 5., 13.])
+    """
 @overload
 def hypot(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the modified Bessel function of the first kind, of order 0, of each element. Needs SciPy.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.i0(tl.tensor([0.5, 2.0]))
+    tensor([1.0635, 2.2796])
+    """
 @overload
 def i0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def i0_(input: Tensor) -> Tensor: ...
+def i0_(input: Tensor) -> Tensor:
+    """Return the modified Bessel function of the first kind, of order 0, of each element. Needs SciPy.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.i0(tl.tensor([0.5, 2.0]))
+    tensor([1.0635, 2.2796])
+    """
 @overload
 def i0_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the regularized lower incomplete gamma function of order `input` at `other`, with broadcasting.
+
+    The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
+    Raises NotImplementedError for other than floating-point elements.
+
+    >>> tl.igamma(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+    tensor([0.6321, 0.5940])
+    """
 @overload
 def igamma(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the regularized upper incomplete gamma function of order `input` at `other`, with broadcasting.
+
+    The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
+    Raises NotImplementedError for other than floating-point elements.
+
+    >>> tl.igammac(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+    tensor([0.3679, 0.4060])
+    """
 @overload
 def igammac(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def imag(input: Tensor) -> Tensor: ...
+def imag(input: Tensor) -> Tensor:
+    """Return the imaginary parts as a view of a complex tensor.
+
+    Raises RuntimeError for a real tensor.
+
+    >>> tl.imag(tl.tensor([1 + 2j]))
+    tensor([2.])
+    """
 @overload
 def imag(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
+def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """Add `alpha` times the slices of `source` to the slices of `input` along `dim` selected by `index`.
+
+    A slice named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
+    not fit.
+
+    >>> tl.index_add(tl.zeros(2), 0, tl.tensor([1, 1]), tl.ones(2))
+    tensor([0., 2.])
+    """
 @overload
 def index_add(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, *, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return `input` with the slices along `dim` selected by `index` replaced by those of `source`.
+
+    Raises IndexError for an index out of range, and RuntimeError for shapes or dtypes that do not fit.
+
+    >>> tl.index_copy(tl.zeros(3), 0, tl.tensor([2, 0]), tl.tensor([5.0, 6.0]))
+    tensor([6., 0., 5.])
+    """
 @overload
 def index_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | Number) -> Tensor: ...
+def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | Number) -> Tensor:
+    """Return `input` with the slices along `dim` selected by `index` filled with `value`.
+
+    Raises IndexError for an index out of range, and RuntimeError when `value` is a tensor with dimensions.
+
+    >>> tl.index_fill(tl.zeros(3), 0, tl.tensor([0, 2]), 7)
+    tensor([7., 0., 7.])
+    """
 @overload
 def index_fill(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any: ...
 @overload
-def index_put(input: Tensor, indices: builtins.tuple[Tensor, ...], values: Tensor, accumulate: builtins.bool = False) -> Tensor: ...
+def index_put(input: Tensor, indices: builtins.tuple[Tensor, ...], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    """Return `input` with `values` written to the elements selected by a tuple of index tensors or masks.
+
+    With `accumulate` they are added, twice where an element is named twice. Raises IndexError for an index out of
+    range, and RuntimeError when the shapes or the dtypes do not fit.
+
+    >>> tl.index_put(tl.zeros(3), (tl.tensor([0, 0]),), tl.ones(2), accumulate=True)
+    tensor([2., 0., 0.])
+    """
 @overload
 def index_put(input: Tensor | SupportsTorchFunction, indices: builtins.tuple[Tensor | SupportsTorchFunction, ...], values: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any: ...
 @overload
-def index_put_(input: Tensor, indices: builtins.tuple[Tensor, ...], values: Tensor, accumulate: builtins.bool = False) -> Tensor: ...
+def index_put_(input: Tensor, indices: builtins.tuple[Tensor, ...], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    """Write `values` to the elements of this tensor selected by a tuple of index tensors or masks, and return it.
+
+    With `accumulate` they are added, twice where an element is named twice.
+
+    >>> tl.zeros(3).index_put_((tl.tensor([0, 2]),), tl.ones(2))
+    tensor([1., 0., 1.])
+    """
 @overload
 def index_put_(input: Tensor | SupportsTorchFunction, indices: builtins.tuple[Tensor | SupportsTorchFunction, ...], values: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any: ...
 @overload
-def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor: ...
+def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor:
+    """Reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `input`.
+
+    `reduce` is "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is False.
+
+    >>> tl.index_reduce(tl.ones(2), 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "prod")
+    tensor([15.,  1.])
+    """
 @overload
 def index_reduce(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the slices of `input` along `dim` selected by a vector of indices, in its order.
+
+    Raises IndexError for an index out of range, and RuntimeError unless `index` is int32 or int64.
+
+    >>> tl.index_select(tl.tensor([[1, 2], [3, 4]]), 1, tl.tensor([1, 1]))
+    tensor([[2, 2],
+            [4, 4]])
+    """
 @overload
 def index_select(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def init_num_threads() -> None: ...
-def initial_seed() -> builtins.int: ...
+def init_num_threads() -> None:
+    """Do nothing: `set_num_threads` holds for all threads, those made later too."""
+def initial_seed() -> builtins.int:
+    """Return the seed of the CPU's default generator.
+
+    >>> _ = tl.manual_seed(5)
+    >>> tl.initial_seed()
+    5
+    """
 @overload
-def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the inner products of all pairs of vectors along the last dimension of both tensors.
+
+    The result has the dimensions of `input` but for the last, then those of `other`. A zero-dimensional tensor
+    multiplies the other one. Raises RuntimeError when the last dimensions or the dtypes differ.
+
+    >>> tl.inner(tl.ones(2, 3), tl.ones(4, 3)).shape
+    tensorlike.Size([2, 4])
+    """
 @overload
 def inner(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor: ...
+def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor:
+    """Standardize each channel of each item of `input`, then scale by `weight` and shift by `bias`.
+
+    `nn.functional.instance_norm`, also of single values; `cudnn_enabled` is accepted and makes no difference.
+
+    >>> tl.instance_norm(tl.tensor([[[1.0, 3.0]]]), None, None, None, None, True, 0.1, 1e-5, True)
+    tensor([[[-1.0000,  1.0000]]])
+    """
 @overload
 def instance_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None, bias: Tensor | SupportsTorchFunction | None, running_mean: Tensor | SupportsTorchFunction | None, running_var: Tensor | SupportsTorchFunction | None, use_input_stats: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Any: ...
 @overload
-def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse of a square matrix, or of each of a batch, as `linalg.inv` does.
+
+    >>> tl.inverse(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
 @overload
 def inverse(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def is_anomaly_check_nan_enabled() -> builtins.bool: ...
-def is_anomaly_enabled() -> builtins.bool: ...
+def is_anomaly_check_nan_enabled() -> builtins.bool:
+    """Return whether anomaly detection, when it is on, looks for NaN.
+
+    >>> tl.is_anomaly_check_nan_enabled()
+    True
+    """
+def is_anomaly_enabled() -> builtins.bool:
+    """Return whether anomaly detection is on.
+
+    >>> tl.is_anomaly_enabled()
+    False
+    """
 @overload
-def is_complex(input: Tensor) -> builtins.bool: ...
+def is_complex(input: Tensor) -> builtins.bool:
+    """Return whether the dtype is complex.
+
+    >>> tl.is_complex(tl.tensor([1j])), tl.is_complex(tl.ones(1))
+    (True, False)
+    """
 @overload
 def is_complex(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def is_conj(input: Tensor) -> builtins.bool: ...
+def is_conj(input: Tensor) -> builtins.bool:
+    """Return False: no tensor here has a conjugate bit, which marks elements to be conjugated on reading.
+
+    >>> tl.is_conj(tl.tensor([1j]).conj())
+    False
+
+    Same as PyTorch's function of that name, for tensors that are conjugated when `conj` is called.
+    """
 @overload
 def is_conj(input: Tensor | SupportsTorchFunction) -> Any: ...
-def is_deterministic_algorithms_warn_only_enabled() -> builtins.bool: ...
+def is_deterministic_algorithms_warn_only_enabled() -> builtins.bool:
+    """Return whether `use_deterministic_algorithms` is on with `warn_only`."""
 @overload
-def is_distributed(input: Tensor) -> builtins.bool: ...
+def is_distributed(input: Tensor) -> builtins.bool:
+    """Return whether the elements are spread over several processes: False for every tensor.
+
+    >>> tl.is_distributed(tl.ones(2))
+    False
+    """
 @overload
 def is_distributed(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def is_floating_point(input: Tensor) -> builtins.bool: ...
+def is_floating_point(input: Tensor) -> builtins.bool:
+    """Return whether the dtype is a floating-point one, which complex ones are not.
+
+    >>> tl.is_floating_point(tl.ones(1)), tl.is_floating_point(tl.tensor([1]))
+    (True, False)
+    """
 @overload
 def is_floating_point(input: Tensor | SupportsTorchFunction) -> Any: ...
-def is_grad_enabled() -> builtins.bool: ...
+def is_grad_enabled() -> builtins.bool:
+    """Return whether operations on tensors that require grad are recorded now.
+
+    >>> tl.is_grad_enabled()
+    True
+    """
 @overload
-def is_inference(input: Tensor) -> builtins.bool: ...
+def is_inference(input: Tensor) -> builtins.bool:
+    """Return whether `input` is an inference tensor: made in `inference_mode`, or a view of one that was.
+
+    >>> with tl.inference_mode():
+    ...     x = tl.ones(2)
+    >>> x.is_inference(), x[0].is_inference(), x.clone().is_inference()
+    (True, True, False)
+    """
 @overload
 def is_inference(input: Tensor | SupportsTorchFunction) -> Any: ...
-def is_inference_mode_enabled() -> builtins.bool: ...
+def is_inference_mode_enabled() -> builtins.bool:
+    """Return whether `inference_mode` is on in this thread or task.
+
+    >>> with tl.inference_mode():
+    ...     tl.is_inference_mode_enabled()
+    True
+    """
 @overload
-def is_neg(input: Tensor) -> builtins.bool: ...
+def is_neg(input: Tensor) -> builtins.bool:
+    """Return False: no tensor here has a negative bit, which marks elements to be negated on reading.
+
+    >>> tl.is_neg(tl.ones(1))
+    False
+
+    Same as PyTorch's function of that name, for tensors that are negated when `neg` is called.
+    """
 @overload
 def is_neg(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def is_nonzero(input: Tensor) -> builtins.bool: ...
+def is_nonzero(input: Tensor) -> builtins.bool:
+    """Return whether the one element of a tensor differs from zero.
+
+    Raises RuntimeError for a tensor of more elements or none.
+
+    >>> tl.is_nonzero(tl.tensor([0.0])), tl.is_nonzero(tl.tensor(True))
+    (False, True)
+    """
 @overload
 def is_nonzero(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def is_same_size(input: Tensor, other: Tensor) -> builtins.bool: ...
+def is_same_size(input: Tensor, other: Tensor) -> builtins.bool:
+    """Return whether two tensors have the same shape.
+
+    >>> tl.is_same_size(tl.ones(2), tl.ones(3))
+    False
+    """
 @overload
 def is_same_size(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def is_signed(input: Tensor) -> builtins.bool: ...
+def is_signed(input: Tensor) -> builtins.bool:
+    """Return whether the dtype holds negative numbers.
+
+    >>> tl.ones(1).is_signed(), tl.tensor([1], dtype=tl.uint8).is_signed()
+    (True, False)
+    """
 @overload
 def is_signed(input: Tensor | SupportsTorchFunction) -> Any: ...
-def is_storage(obj: Any, /) -> builtins.bool: ...
-def is_tensor(obj: Any) -> builtins.bool: ...
-def is_vulkan_available() -> builtins.bool: ...
-def is_warn_always_enabled() -> builtins.bool: ...
+def is_storage(obj: Any, /) -> builtins.bool:
+    """Return whether `obj` is the memory of a tensor: what `storage()` and `untyped_storage()` return.
+
+    >>> tl.is_storage(tl.ones(1).untyped_storage()), tl.is_storage(tl.ones(1))
+    (True, False)
+    """
+def is_tensor(obj: Any) -> builtins.bool:
+    """Return whether `obj` is a tensor, of a subclass or not.
+
+    >>> tl.is_tensor(tl.ones(1)), tl.is_tensor([1.0])
+    (True, False)
+    """
+def is_vulkan_available() -> builtins.bool:
+    """Return whether there is a Vulkan device for tensors: False."""
+def is_warn_always_enabled() -> builtins.bool:
+    """Return what `set_warn_always` set."""
 @overload
-def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor: ...
+def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
+    """Return whether `abs(input - other) <= atol + rtol * abs(other)`, element by element, with broadcasting.
+
+    Infinities are close to themselves only, nan to nothing unless `equal_nan`. Raises RuntimeError for tensors of
+    different dtypes and for negative tolerances.
+
+    >>> tl.isclose(tl.tensor([1.0, 2.0]), tl.tensor([1.0 + 1e-6, 2.1]))
+    tensor([ True, False])
+    """
 @overload
 def isclose(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Any: ...
 @overload
-def isfinite(input: Tensor) -> Tensor: ...
+def isfinite(input: Tensor) -> Tensor:
+    """Return whether each element is neither infinite nor nan.
+
+    >>> tl.isfinite(tl.tensor([1.0, tl.inf, tl.nan]))
+    tensor([ True, False, False])
+    """
 @overload
 def isfinite(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: builtins.bool = False, invert: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
+def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: builtins.bool = False, invert: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+    """Return which of `elements` are among `test_elements`, or with `invert`, which are not.
+
+    One of the two may be a number. `assume_unique` promises that neither repeats itself, which may be faster. Boolean
+    and complex tensors are refused with a RuntimeError.
+
+    >>> tl.isin(tl.tensor([[1, 2], [3, 4]]), tl.tensor([2, 3]))
+    tensor([[False,  True],
+            [ True, False]])
+    """
 @overload
 def isin(elements: Tensor | SupportsTorchFunction | Number, test_elements: Tensor | SupportsTorchFunction | Number, *, assume_unique: builtins.bool = False, invert: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def isinf(input: Tensor) -> Tensor: ...
+def isinf(input: Tensor) -> Tensor:
+    """Return whether each element is infinite; for complex ones, whether one of its parts is.
+
+    >>> tl.isinf(tl.tensor([1.0, -tl.inf]))
+    tensor([False,  True])
+    """
 @overload
 def isinf(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def isnan(input: Tensor) -> Tensor: ...
+def isnan(input: Tensor) -> Tensor:
+    """Return whether each element is nan; for complex ones, whether one of its parts is.
+
+    >>> tl.isnan(tl.tensor([1.0, tl.nan]))
+    tensor([False,  True])
+    """
 @overload
 def isnan(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return whether each element is negative infinity.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.isneginf(tl.tensor([tl.inf, -tl.inf]))
+    tensor([False,  True])
+    """
 @overload
 def isneginf(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return whether each element is positive infinity.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.isposinf(tl.tensor([tl.inf, -tl.inf]))
+    tensor([ True, False])
+    """
 @overload
 def isposinf(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def isreal(input: Tensor) -> Tensor: ...
+def isreal(input: Tensor) -> Tensor:
+    """Return whether each element is real: a complex one is where its imaginary part is zero.
+
+    >>> tl.isreal(tl.tensor([1 + 0j, 1 + 1j]))
+    tensor([ True, False])
+    """
 @overload
 def isreal(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def istft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor: ...
+def istft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
+    """Return the signal whose short-time Fourier transform is the complex tensor `input`, in the least squares sense.
+
+    Inverts `stft`, with the parameters that it was called with. Raises RuntimeError for shapes that do not match, and
+    where the windows overlap too little to determine the signal. Composes `fft` and `nn.functional.fold`.
+
+    Args:
+        n_fft, hop_length, win_length, window, center, normalized, onesided: as in `stft`.
+        length: the length of the signal, which is cut off or padded with zeros; without it only the padding of `center`
+            is removed.
+        return_complex: whether the signal is complex.
+
+    >>> x = tl.tensor([1.0, 2.0, 3.0, 4.0])
+    >>> tl.istft(tl.stft(x, 2, 1, window=tl.ones(2), return_complex=True), 2, 1, window=tl.ones(2))
+    tensor([1., 2., 3., 4.])
+    """
 @overload
 def istft(input: Tensor | SupportsTorchFunction, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | SupportsTorchFunction | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Any: ...
-def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, beta: builtins.float = 12.0, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, beta: builtins.float = 12.0, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the Kaiser window; a greater `beta` makes it narrower: `signal.windows.kaiser`.
+
+    With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises
+    RuntimeError for a negative length and integer dtypes.
+
+    >>> tl.kaiser_window(3, beta=0.0)
+    tensor([1., 1., 1.])
+    """
 @overload
-def kl_div(input: Tensor, target: Tensor, reduction: builtins.int = 0, *, log_target: builtins.bool = False) -> Tensor: ...
+def kl_div(input: Tensor, target: Tensor, reduction: builtins.int = 0, *, log_target: builtins.bool = False) -> Tensor:
+    """Return the Kullback-Leibler divergence of the log-probabilities `input` from `target`, reduced by number.
+
+    `reduction` is 0 (none), 1 (the mean over all elements) or 2 (the sum). With `log_target` the target holds
+    log-probabilities too. Raises RuntimeError for integers and complex numbers.
+
+    >>> tl.kl_div(tl.tensor([0.5, 0.5]).log(), tl.tensor([0.25, 0.75]), 2)
+    tensor(0.1308)
+    """
 @overload
 def kl_div(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, reduction: builtins.int = 0, *, log_target: builtins.bool = False) -> Any: ...
 @overload
-def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the Kronecker product: each element of `input` replaced by its product with all of `other`.
+
+    A tensor with fewer dimensions gets leading ones. Each size of the result is the product of the two sizes.
+
+    >>> tl.kron(tl.tensor([1, 10]), tl.tensor([1, 2]))
+    tensor([ 1,  2, 10, 20])
+    """
 @overload
 def kron(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.kthvalue: ...
+def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.kthvalue:
+    """Return the `k`-th smallest elements along `dim`, counted from 1, and their indices.
+
+    NaN counts as the largest; of several equal elements the index of any may be returned. Raises RuntimeError when
+    there are fewer than `k`.
+
+    >>> tl.kthvalue(tl.tensor([3.0, 1.0, 2.0]), 2).values
+    tensor(2.)
+    """
 @overload
 def kthvalue(input: Tensor | SupportsTorchFunction, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 @overload
-def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enable: builtins.bool = True) -> Tensor: ...
+def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enable: builtins.bool = True) -> Tensor:
+    """Standardize `input` over its last dimensions, then scale by `weight` and shift by `bias`.
+
+    `nn.functional.layer_norm`; `cudnn_enable` is accepted and makes no difference.
+
+    >>> tl.layer_norm(tl.tensor([1.0, 2.0, 3.0]), (3,))
+    tensor([-1.2247,  0.0000,  1.2247])
+    """
 @overload
 def layer_norm(input: Tensor | SupportsTorchFunction, normalized_shape: Any, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, eps: builtins.float = 1e-05, cudnn_enable: builtins.bool = True) -> Any: ...
 @overload
-def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the least common multiple, element by element, with broadcasting; with a zero it is 0.
+
+    Raises NotImplementedError for other than integers.
+
+    >>> tl.lcm(tl.tensor([4, 5]), tl.tensor([6, 7]))
+    tensor([12, 35])
+    """
 @overload
 def lcm(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def lcm_(input: Tensor, other: Tensor) -> Tensor: ...
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
+    """Return the least common multiple, element by element, with broadcasting; with a zero it is 0.
+
+    Raises NotImplementedError for other than integers.
+
+    >>> tl.lcm(tl.tensor([4, 5]), tl.tensor([6, 7]))
+    tensor([12, 35])
+    """
 @overload
 def lcm_(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return `input * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
+
+    Integer exponents keep a floating-point or complex dtype of `input`; integers in both give the default one.
+
+    >>> tl.ldexp(tl.tensor([1.0, 1.5]), tl.tensor([1, 4]))
+    tensor([ 2., 24.])
+    """
 @overload
 def ldexp(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def ldexp_(input: Tensor, other: Tensor) -> Tensor: ...
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
+    """Return `input * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
+
+    Integer exponents keep a floating-point or complex dtype of `input`; integers in both give the default one.
+
+    >>> tl.ldexp(tl.tensor([1.0, 1.5]), tl.tensor([1, 4]))
+    tensor([ 2., 24.])
+    """
 @overload
 def ldexp_(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def le(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def le(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return whether `input` is at most `other`, element by element, with broadcasting.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.le(tl.tensor([1, 2, 3]), 2)
+    tensor([ True,  True, False])
+    """
 @overload
 def le(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input + weight * (end - input)`, element by element, with broadcasting.
+
+    The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ.
+
+    >>> tl.lerp(tl.tensor([0.0, 10.0]), tl.tensor([4.0, 20.0]), 0.25)
+    tensor([ 1.0000, 12.5000])
+    """
 @overload
 def lerp(input: Tensor | SupportsTorchFunction, end: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def less(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def less(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return whether `input` is less than `other`, element by element, with broadcasting.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.lt(tl.tensor([1, 2]), 2)
+    tensor([ True, False])
+    """
 @overload
 def less(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def less_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def less_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return whether `input` is at most `other`, element by element, with broadcasting.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.le(tl.tensor([1, 2, 3]), 2)
+    tensor([ True,  True, False])
+    """
 @overload
 def less_equal(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the logarithm of the absolute value of the gamma function of each element. Needs SciPy.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.lgamma(tl.tensor([1.0, 4.0]))
+    tensor([0.0000, 1.7918])
+    """
 @overload
 def lgamma(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def linspace(start: Number, end: Number, steps: builtins.int, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
-def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: builtins.bool | None = None, mmap: builtins.bool | None = None, **pickle_load_args: Any) -> Any: ...
+def linspace(start: Number, end: Number, steps: builtins.int, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return `steps` numbers from `start` to `end`, both included, evenly spaced.
+
+    Raises RuntimeError when `steps` is negative, or an end does not fit the dtype; NotImplementedError for booleans.
+
+    >>> tl.linspace(0, 1, 3)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: builtins.bool | None = None, mmap: builtins.bool | None = None, **pickle_load_args: Any) -> Any:
+    """Load the object that `save`, or PyTorch's `torch.save`, wrote to a file: a path, or an object with `read`.
+
+    `map_location` chooses the devices of tensors: a device, a dict from devices to devices, or a function of (storage,
+    device) that returns a storage. With `weights_only`, as it is unless given as False, a file may hold only tensors,
+    Python's containers and the globals allowed by `add_safe_globals`; without it, a file can run any code. With `mmap`,
+    the file of a path is mapped into memory: elements are read when they are first used, and writing to them does not
+    change the file.
+
+    `encoding` is that of the texts in files of Python 2, "bytes" to leave them bytes; with `weights_only=False` other
+    options of Python's `pickle.Unpickler` are taken, too.
+
+    A file object is read from its position on. One that cannot seek, such as a pipe, is read to its end.
+
+    Raises UnpicklingError or RuntimeError, naming the file and what is wrong, for a file that is broken, names globals
+    that are not allowed, or has another format; `open`'s errors for a path that cannot be read; ValueError for `mmap`
+    with a file object.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> tl.save([tl.ones(2), "text"], file)
+    >>> _ = file.seek(0)
+    >>> tl.load(file)
+    [tensor([1., 1.]), 'text']
+
+    Same as PyTorch's function of that name, for files of its ZIP format and of the format before that.
+    """
 @overload
-def lobpcg(A: Tensor, k: builtins.int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: builtins.int | None = None, iK: Tensor | None = None, niter: builtins.int | None = None, tol: builtins.float | None = None, largest: builtins.bool | None = None, method: builtins.str | None = None, tracker: Callable[..., Any] | None = None, ortho_iparams: builtins.dict[builtins.str, builtins.int] | None = None, ortho_fparams: builtins.dict[builtins.str, builtins.float] | None = None, ortho_bparams: builtins.dict[builtins.str, builtins.bool] | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+def lobpcg(A: Tensor, k: builtins.int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: builtins.int | None = None, iK: Tensor | None = None, niter: builtins.int | None = None, tol: builtins.float | None = None, largest: builtins.bool | None = None, method: builtins.str | None = None, tracker: Callable[..., Any] | None = None, ortho_iparams: builtins.dict[builtins.str, builtins.int] | None = None, ortho_fparams: builtins.dict[builtins.str, builtins.float] | None = None, ortho_bparams: builtins.dict[builtins.str, builtins.bool] | None = None) -> builtins.tuple[Tensor, Tensor]:
+    """Return the `k` largest eigenvalues, or smallest with `largest=False`, of A x = e B x, and vectors as columns.
+
+    A is symmetric, of shape (..., m, m), B symmetric positive-definite or left out. By the locally optimal block
+    preconditioned conjugate gradient method, which is for large matrices of which few eigenvalues are wanted. `X` of
+    shape (..., m, n) is where it starts, random unless given; `iK` a preconditioner near the inverse of A. It stops
+    after `niter` iterations (1000), or when all residuals are below `tol` (the root of the dtype's precision) relative
+    to A. Raises ValueError when m < 3 k, RuntimeError for other dtypes than float32 and float64. The gradient of A
+    needs all eigenvalues; B has none. Calls SciPy's function of that name; `method` and the `ortho_` parameters, which
+    choose between variants in PyTorch, change nothing, and a `tracker` raises NotImplementedError.
+
+    >>> tl.lobpcg(tl.diag(tl.arange(1.0, 21.0)), 2)[0].round()
+    tensor([20., 19.])
+
+    Same as PyTorch's function of that name, with random numbers of its own.
+    """
 @overload
 def lobpcg(A: Tensor | SupportsTorchFunction, k: builtins.int | None = None, B: Tensor | SupportsTorchFunction | None = None, X: Tensor | SupportsTorchFunction | None = None, n: builtins.int | None = None, iK: Tensor | SupportsTorchFunction | None = None, niter: builtins.int | None = None, tol: builtins.float | None = None, largest: builtins.bool | None = None, method: builtins.str | None = None, tracker: Callable[..., Any] | None = None, ortho_iparams: builtins.dict[builtins.str, builtins.int] | None = None, ortho_fparams: builtins.dict[builtins.str, builtins.float] | None = None, ortho_bparams: builtins.dict[builtins.str, builtins.bool] | None = None) -> Any: ...
 @overload
-def log(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the natural logarithm of each element: -inf for 0, nan for a negative real one.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.log(tl.tensor([1.0, 2.0]))
+    tensor([0.0000, 0.6931])
+    """
 @overload
 def log(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the logarithm to base 10 of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.log10(tl.tensor([1.0, 5.0]))
+    tensor([0.0000, 0.6990])
+    """
 @overload
 def log10(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def log10_(input: Tensor) -> Tensor: ...
+def log10_(input: Tensor) -> Tensor:
+    """Return the logarithm to base 10 of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.log10(tl.tensor([1.0, 5.0]))
+    tensor([0.0000, 0.6990])
+    """
 @overload
 def log10_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the natural logarithm of 1 plus each element, exact for small elements.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.log1p(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.6931])
+    """
 @overload
 def log1p(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def log1p_(input: Tensor) -> Tensor: ...
+def log1p_(input: Tensor) -> Tensor:
+    """Return the natural logarithm of 1 plus each element, exact for small elements.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.log1p(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.6931])
+    """
 @overload
 def log1p_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the logarithm to base 2 of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.log2(tl.tensor([1.0, 8.0]))
+    tensor([0., 3.])
+    """
 @overload
 def log2(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def log2_(input: Tensor) -> Tensor: ...
+def log2_(input: Tensor) -> Tensor:
+    """Return the logarithm to base 2 of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.log2(tl.tensor([1.0, 8.0]))
+    tensor([0., 3.])
+    """
 @overload
 def log2_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def log_(input: Tensor) -> Tensor: ...
+def log_(input: Tensor) -> Tensor:
+    """Return the natural logarithm of each element: -inf for 0, nan for a negative real one.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.log(tl.tensor([1.0, 2.0]))
+    tensor([0.0000, 0.6931])
+    """
 @overload
 def log_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def log_softmax(input: Tensor, dim: builtins.int, dtype: Dtype | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def log_softmax(input: Tensor, dim: builtins.int, dtype: Dtype | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the logarithm of `softmax` along `dim`, computed without overflow.
+
+    `dtype` converts the input first; without it integers are refused with a NotImplementedError.
+
+    >>> tl.log_softmax(tl.tensor([0.0, 0.0]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
 @overload
 def log_softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, dtype: Dtype | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the logarithm of the sum of the exponentials of `input` and `other`, without overflow.
+
+    Raises NotImplementedError for integers and booleans.
+
+    >>> tl.logaddexp(tl.tensor([100.0]), tl.tensor([100.0]))
+    tensor([100.6931])
+    """
 @overload
 def logaddexp(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the logarithm to base 2 of the sum of 2 to the powers `input` and `other`, without overflow.
+
+    Raises NotImplementedError for other than floating-point elements.
+
+    >>> tl.logaddexp2(tl.tensor([100.0]), tl.tensor([100.0]))
+    tensor([101.])
+    """
 @overload
 def logaddexp2(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def logcumsumexp(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
+def logcumsumexp(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """Return the logarithms of the running sums of exponentials along `dim`, computed without overflow.
+
+    >>> tl.logcumsumexp(tl.tensor([0.0, 0.0, 1000.0]), 0)
+    tensor([0.0000e+00, 6.9315e-01, 1.0000e+03])
+    """
 @overload
 def logcumsumexp(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def logdet(input: Tensor) -> Tensor: ...
+def logdet(input: Tensor) -> Tensor:
+    """Return the logarithm of the determinant of a square matrix, or of each of a batch.
+
+    For a negative determinant it is NaN, for one that is zero minus infinity; that of a complex one is complex.
+    Composes `linalg.slogdet`.
+
+    >>> tl.logdet(tl.eye(3))
+    tensor(0.)
+    """
 @overload
 def logdet(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return whether both elements are nonzero, with broadcasting.
+
+    >>> tl.logical_and(tl.tensor([1, 0]), tl.tensor([2.0, 3.0]))
+    tensor([ True, False])
+    """
 @overload
 def logical_and(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return whether each element is zero.
+
+    >>> tl.logical_not(tl.tensor([0.0, 1.5]))
+    tensor([ True, False])
+    """
 @overload
 def logical_not(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return whether one of the elements is nonzero, with broadcasting.
+
+    >>> tl.logical_or(tl.tensor([1, 0]), tl.tensor([0, 0]))
+    tensor([ True, False])
+    """
 @overload
 def logical_or(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return whether exactly one of the elements is nonzero, with broadcasting.
+
+    >>> tl.logical_xor(tl.tensor([1, 1]), tl.tensor([0, 2]))
+    tensor([ True, False])
+    """
 @overload
 def logical_xor(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
+
+    With `eps`, elements are clamped to [eps, 1 - eps] first; without, elements outside [0, 1] give nan.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.logit(tl.tensor([0.5, 0.75]))
+    tensor([0.0000, 1.0986])
+    """
 @overload
 def logit(input: Tensor | SupportsTorchFunction, eps: builtins.float | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def logit_(input: Tensor, eps: builtins.float | None = None) -> Tensor: ...
+def logit_(input: Tensor, eps: builtins.float | None = None) -> Tensor:
+    """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
+
+    With `eps`, elements are clamped to [eps, 1 - eps] first; without, elements outside [0, 1] give nan.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.logit(tl.tensor([0.5, 0.75]))
+    tensor([0.0000, 1.0986])
+    """
 @overload
 def logit_(input: Tensor | SupportsTorchFunction, eps: builtins.float | None = None) -> Any: ...
-def logspace(start: Number, end: Number, steps: builtins.int, base: builtins.float = 10.0, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def logspace(start: Number, end: Number, steps: builtins.int, base: builtins.float = 10.0, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return `steps` powers of `base` whose exponents are evenly spaced from `start` to `end`, both included.
+
+    Raises RuntimeError when `steps` is negative.
+
+    >>> tl.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
 @overload
-def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Return the logarithm of the sum of exponentials over the dimensions `dim`, computed without overflow.
+
+    Integers are converted to the default floating-point dtype.
+
+    >>> tl.logsumexp(tl.tensor([100.0, 100.0]), dim=0)
+    tensor(100.6931)
+    """
 @overload
 def logsumexp(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def lstm(input: Tensor, hx: Tensor | Sequence[Tensor], params: Tensor | Sequence[Tensor], has_biases: builtins.bool | Sequence[Tensor], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> builtins.tuple[Tensor, Tensor, Tensor]: ...
+def lstm(input: Tensor, hx: Tensor | Sequence[Tensor], params: Tensor | Sequence[Tensor], has_biases: builtins.bool | Sequence[Tensor], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> builtins.tuple[Tensor, Tensor, Tensor]:
+    """Run long short-term memory over sequences; the arguments are those of `rnn_tanh`, but for `hx`.
+
+    `hx` are two tensors, the states h and c. The rows of the weights are those of the gates i, f, g, o; c' = f c + i g
+    and h' = o tanh(c'). Where h is narrower than c, each layer has one more weight, which multiplies h'. Returns the
+    output and the last h and c.
+
+    >>> x, h, params = tl.ones(3, 1, 2), tl.zeros(1, 1, 1), [tl.ones(4, 2), tl.ones(4, 1)]
+    >>> output, h, c = tl.lstm(x, (h, h), params, False, 1, 0.0, False, False, False)
+    >>> output.flatten()
+    tensor([0.6083, 0.8726, 0.9353])
+    """
 @overload
 def lstm(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction | Sequence[Tensor | SupportsTorchFunction], params: Tensor | SupportsTorchFunction | Sequence[Tensor | SupportsTorchFunction], has_biases: builtins.bool | Sequence[Tensor | SupportsTorchFunction], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> Any: ...
 @overload
-def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]:
+    """Return the states h and c after one step of `lstm`.
+
+    `input` has the shape (batch, features), `hx` are the two states of the shape (batch, hidden). Raises RuntimeError
+    for numbers, shapes or dtypes that do not match.
+
+    >>> tl.lstm_cell(tl.ones(1, 2), (tl.zeros(1, 1), tl.zeros(1, 1)), tl.ones(4, 2), tl.ones(4, 1))
+    (tensor([[0.6083]]), tensor([[0.8491]]))
+    """
 @overload
 def lstm_cell(input: Tensor | SupportsTorchFunction, hx: Sequence[Tensor | SupportsTorchFunction], w_ih: Tensor | SupportsTorchFunction, w_hh: Tensor | SupportsTorchFunction, b_ih: Tensor | SupportsTorchFunction | None = None, b_hh: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return whether `input` is less than `other`, element by element, with broadcasting.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.lt(tl.tensor([1, 2]), 2)
+    tensor([ True, False])
+    """
 @overload
 def lt(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]: ...
+def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]:
+    """Return the result of `linalg.lu_factor` for a matrix, and with `get_infos` the number of a zero pivot, or 0.
+
+    Without `get_infos` a matrix with a zero pivot is no error either.
+
+    >>> tl.lu(tl.zeros(2, 2), get_infos=True)[2]
+    tensor(1, dtype=tensorlike.int32)
+
+    Same as PyTorch's function of that name, without its warning to use `linalg.lu_factor` instead.
+    """
 @overload
 def lu(A: Tensor | SupportsTorchFunction, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 @overload
-def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the solution X of A X = b from the LU factorization of A, as `linalg.lu_solve` does.
+
+    >>> tl.lu_solve(tl.tensor([[3.0], [4.0]]), *tl.lu(tl.tensor([[0.0, 1.0], [2.0, 0.0]])))
+    tensor([[2.],
+            [3.]])
+    """
 @overload
 def lu_solve(b: Tensor | SupportsTorchFunction, LU_data: Tensor | SupportsTorchFunction, LU_pivots: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.lu_unpack: ...
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.lu_unpack:
+    """Return the matrices P, L and U from the result of `linalg.lu_factor`; those not unpacked are empty.
+
+    >>> tl.lu_unpack(*tl.linalg.lu_factor(tl.tensor([[0.0, 1.0], [2.0, 3.0]]))).L
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
 @overload
 def lu_unpack(LU_data: Tensor | SupportsTorchFunction, LU_pivots: Tensor | SupportsTorchFunction, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
-def manual_seed(seed: builtins.int) -> Generator: ...
+def manual_seed(seed: builtins.int) -> Generator:
+    """Set the seed of the default generators of all devices, and return that of the CPU.
+
+    Raises ValueError for a seed of more than 64 bits.
+
+    >>> _ = tl.manual_seed(0)
+    >>> first = tl.rand(2)
+    >>> _ = tl.manual_seed(0)
+    >>> bool((tl.rand(2) == first).all())
+    True
+    """
 @overload
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Tensor: ...
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Tensor:
+    """Return `max(0, margin - target * (input1 - input2))`, reduced by number.
+
+    `reduction` is 0 (none), 1 (mean) or 2 (sum). Raises RuntimeError when the numbers of dimensions differ.
+
+    >>> tl.margin_ranking_loss(tl.tensor([2.0]), tl.tensor([3.0]), tl.tensor([1.0]), 0.5)
+    tensor([1.5000])
+    """
 @overload
 def margin_ranking_loss(input1: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Any: ...
 @overload
-def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor: ...
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
+    """Return `input` with `value` where `mask`, broadcast with it, is true.
+
+    Raises RuntimeError unless the mask is boolean and `value` has no dimensions.
+
+    >>> x = tl.tensor([1, 2, 3])
+    >>> tl.masked_fill(x, x > 1, 0)
+    tensor([1, 0, 0])
+    """
 @overload
 def masked_fill(input: Tensor | SupportsTorchFunction, mask: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any: ...
 @overload
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor: ...
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """Return `input` with the elements of `source`, in order, where `mask`, broadcast with it, is true.
+
+    Raises RuntimeError when `source` has too few, or another dtype.
+
+    >>> x = tl.tensor([1, 2, 3])
+    >>> tl.masked_scatter(x, x > 1, tl.tensor([7, 8]))
+    tensor([1, 7, 8])
+    """
 @overload
 def masked_scatter(input: Tensor | SupportsTorchFunction, mask: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return, in one dimension, the elements of `input` where `mask`, broadcast with it, is true.
+
+    Raises RuntimeError unless the mask is boolean.
+
+    >>> x = tl.tensor([[1, 2], [3, 4]])
+    >>> tl.masked_select(x, x > 1)
+    tensor([2, 3, 4])
+    """
 @overload
 def masked_select(input: Tensor | SupportsTorchFunction, mask: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the product of two matrices, of a matrix and a vector, of two vectors, or of batches of matrices.
+
+    The last two dimensions are those of the matrices; the others broadcast. A vector on the left is a row, on the right
+    a column, and its dimension is gone from the result. Raises RuntimeError when the sizes do not fit or the dtypes
+    differ (nothing is promoted), NotImplementedError for booleans.
+
+    >>> tl.tensor([[1, 2], [3, 4]]) @ tl.tensor([1, 1])
+    tensor([3, 7])
+    """
 @overload
 def matmul(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def matrix_exp(input: Tensor) -> Tensor: ...
+def matrix_exp(input: Tensor) -> Tensor:
+    """Return the exponential of a square matrix, or of each of a batch, as `linalg.matrix_exp` does.
+
+    >>> tl.matrix_exp(tl.zeros(1, 1))
+    tensor([[1.]])
+    """
 @overload
 def matrix_exp(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def matrix_power(input: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
+def matrix_power(input: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """Return the matrix, or each matrix of a batch, multiplied `n` times by itself.
+
+    The power 0 is the identity, a negative one that of the inverse. Raises RuntimeError for matrices that are not
+    square, and for an inverse that does not exist.
+
+    >>> tl.matrix_power(tl.tensor([[1, 1], [0, 1]]), 5)
+    tensor([[1, 5],
+            [0, 1]])
+    """
 @overload
 def matrix_power(input: Tensor | SupportsTorchFunction, n: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def max(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the largest element; with `dim`, a named tuple (values, indices); with another tensor, `maximum`.
+
+    NaN counts as the largest, and of several equal ones the index is that of the first. Without `dim` equal elements
+    share the gradient. Raises RuntimeError or IndexError for an empty tensor or dimension.
+
+    >>> tl.max(tl.tensor([1.0, 3.0, 2.0]))
+    tensor(3.)
+    >>> tl.max(tl.tensor([1.0, 3.0, 2.0]), dim=0).indices
+    tensor(1)
+    """
 @overload
 def max(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.max: ...
 @overload
@@ -1510,41 +4075,124 @@ def max(input: Tensor | SupportsTorchFunction, dim: builtins.int, keepdim: built
 @overload
 def max(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Tensor: ...
+def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Tensor:
+    """Return the largest element of every window along the last dimension.
+
+    `nn.functional.max_pool1d`, without the indices.
+
+    >>> tl.max_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[3., 2.]])
+    """
 @overload
 def max_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Any: ...
-def max_pool1d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Any: ...
+def max_pool1d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Any:
+    """Return the maximum of every window along the last dimension, and its index.
+
+    >>> tl.max_pool1d_with_indices(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    (tensor([[3., 2.]]), tensor([[1, 2]]))
+    """
 @overload
-def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Tensor: ...
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Tensor:
+    """Return the largest element of every window over the last two dimensions.
+
+    `nn.functional.max_pool2d`, without the indices.
+
+    >>> tl.max_pool2d(tl.arange(16.0).reshape(1, 4, 4), 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
 @overload
 def max_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Any: ...
 @overload
-def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Tensor: ...
+def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Tensor:
+    """Return the largest element of every window over the last three dimensions.
+
+    `nn.functional.max_pool3d`, without the indices.
+
+    >>> tl.max_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 2)
+    tensor([[[[7.]]]])
+    """
 @overload
 def max_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Any: ...
 @overload
-def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the larger of `input` and `other`, element by element, with broadcasting; nan if either is.
+
+    Where both are equal each gets half of the gradient.
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.maximum(tl.tensor([1, 5]), tl.tensor([3, 2]))
+    tensor([3, 5])
+    """
 @overload
 def maximum(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
+def mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """Return the mean of all elements, or over the dimensions `dim`.
+
+    Integers are refused with a RuntimeError unless `dtype` converts them; the mean of no elements is NaN.
+
+    >>> tl.mean(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1, keepdim=True)
+    tensor([[1.5000],
+            [3.5000]])
+    """
 @overload
 def mean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def median(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def median(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the median of all elements; with `dim`, a named tuple (values, indices).
+
+    Of an even number of elements it is the lower of the middle two; with NaN among them it is NaN (see `nanmedian`).
+    The median of an empty tensor is NaN without `dim`, an IndexError with it.
+
+    >>> tl.median(tl.tensor([3.0, 1.0, 2.0, 4.0]))
+    tensor(2.)
+    """
 @overload
 def median(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.median: ...
 @overload
 def median(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
 def median(input: Tensor | SupportsTorchFunction, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
-def memory_stats() -> builtins.dict[builtins.str, builtins.int]: ...
+def memory_stats() -> builtins.dict[builtins.str, builtins.int]:
+    """Return counters of the memory of results on the CPU, of blocks above 64 KiB: smaller ones are not kept.
+
+    `allocated_bytes` and `allocated_blocks` are in arrays now, `peak_allocated_bytes` were at most. `cached_bytes` and
+    `cached_blocks` are kept for new results, up to `cache_limit` bytes. `hits` results were given kept memory, `misses`
+    memory from the system; `released_blocks` went back to it, and `retries` times it had none and the kept memory was
+    given back. Sizes are those of blocks, which may be an eighth larger than arrays. All are 0 without the native core
+    and under `TENSORLIKE_ALLOCATOR=system`, where nothing is kept and NumPy's memory is not counted.
+
+    >>> sorted(tl.memory_stats())[:3]
+    ['allocated_blocks', 'allocated_bytes', 'cache_limit']
+    """
 @overload
-def meshgrid(*tensors: Tensor, indexing: builtins.str | None = None) -> builtins.tuple[Tensor, ...]: ...
+def meshgrid(*tensors: Tensor, indexing: builtins.str | None = None) -> builtins.tuple[Tensor, ...]:
+    """Return the coordinates of the grid spanned by one-dimensional tensors, as views with one dimension for each.
+
+    `indexing` is "ij", the default, or "xy", which exchanges the first two dimensions. Raises RuntimeError for tensors
+    of more than one dimension, or of different dtypes.
+
+    >>> rows, columns = tl.meshgrid(tl.tensor([1, 2]), tl.tensor([3, 4]), indexing="ij")
+    >>> rows, columns
+    (tensor([[1, 1],
+            [2, 2]]), tensor([[3, 4],
+            [3, 4]]))
+    """
 @overload
 def meshgrid(*tensors: Tensor | SupportsTorchFunction, indexing: builtins.str | None = None) -> Any: ...
 @overload
-def min(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def min(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the smallest element; with `dim`, a named tuple (values, indices); with another tensor, `minimum`.
+
+    NaN counts as the smallest, and of several equal ones the index is that of the first. Without `dim` equal elements
+    share the gradient. Raises RuntimeError or IndexError for an empty tensor or dimension.
+
+    >>> tl.min(tl.tensor([3.0, 1.0, 2.0]))
+    tensor(1.)
+    >>> tl.min(tl.tensor([3.0, 1.0, 2.0]), dim=0).indices
+    tensor(1)
+    """
 @overload
 def min(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.min: ...
 @overload
@@ -1556,63 +4204,180 @@ def min(input: Tensor | SupportsTorchFunction, dim: builtins.int, keepdim: built
 @overload
 def min(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the smaller of `input` and `other`, element by element, with broadcasting; nan if either is.
+
+    Where both are equal each gets half of the gradient.
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.minimum(tl.tensor([1, 5]), tl.tensor([3, 2]))
+    tensor([1, 2])
+    """
 @overload
 def minimum(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the product of two matrices.
+
+    Raises RuntimeError for anything else than two matrices that fit, of one dtype; `matmul` broadcasts.
+
+    >>> tl.mm(tl.ones(2, 3), tl.ones(3, 1))
+    tensor([[3.],
+            [3.]])
+    """
 @overload
 def mm(input: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def mode(input: Tensor, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.mode: ...
+def mode(input: Tensor, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.mode:
+    """Return the most frequent elements along `dim`, the smallest of several, and where each occurs last.
+
+    A NaN is equal to no other element, so that each counts as one that occurs once. In lines of up to 16 elements, NaN
+    come where PyTorch's sort leaves them, which decides between elements of which all occur once; in longer lines,
+    where PyTorch's order is not defined, they come last.
+
+    >>> tl.mode(tl.tensor([3, 1, 3, 1, 2]))
+    tensorlike.return_types.mode(
+    values=tensor(1),
+    indices=tensor(3))
+    """
 @overload
 def mode(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 @overload
-def moveaxis(input: Tensor, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Tensor: ...
+def moveaxis(input: Tensor, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Tensor:
+    """Return a view of `input` with the dimensions `source` moved to the positions `destination`, the others in order.
+
+    Raises RuntimeError when the two differ in length or name a dimension twice.
+
+    >>> tl.ones(2, 3, 4).movedim(0, -1).shape
+    tensorlike.Size([3, 4, 2])
+    """
 @overload
 def moveaxis(input: Tensor | SupportsTorchFunction, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Any: ...
 @overload
-def movedim(input: Tensor, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Tensor: ...
+def movedim(input: Tensor, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Tensor:
+    """Return a view of `input` with the dimensions `source` moved to the positions `destination`, the others in order.
+
+    Raises RuntimeError when the two differ in length or name a dimension twice.
+
+    >>> tl.ones(2, 3, 4).movedim(0, -1).shape
+    tensorlike.Size([3, 4, 2])
+    """
 @overload
 def movedim(input: Tensor | SupportsTorchFunction, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Any: ...
 @overload
-def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the tensor sorted along its first dimension; see `sort`.
+
+    >>> tl.msort(tl.tensor([[3, 1], [2, 4]]))
+    tensor([[2, 1],
+            [3, 4]])
+    """
 @overload
 def msort(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the product of `input` and `other`, element by element, with broadcasting.
+
+    The result has the promoted dtype of both; booleans are multiplied as in a logical and.
+
+    >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
 @overload
 def mul(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor: ...
+def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Return `num_samples` indices for each row of `input` (or for `input` itself), drawn in proportion to its values.
+
+    The values need not sum to 1. The result is int64 of shape (rows, num_samples), or (num_samples,) for one dimension.
+    Raises RuntimeError for values that are negative or not finite, for a row without a positive one, and for more
+    samples than values without `replacement`.
+
+    >>> tl.multinomial(tl.tensor([0.0, 3.0, 0.0]), 1)
+    tensor([1])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
 @overload
 def multinomial(input: Tensor | SupportsTorchFunction, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def multiply(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def multiply(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the product of `input` and `other`, element by element, with broadcasting.
+
+    The result has the promoted dtype of both; booleans are multiplied as in a logical and.
+
+    >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
 @overload
 def multiply(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the product of a matrix and a vector.
+
+    Raises RuntimeError for anything else, for sizes that do not fit and for two dtypes.
+
+    >>> tl.mv(tl.ones(2, 3), tl.ones(3))
+    tensor([3., 3.])
+    """
 @overload
 def mv(input: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def mvlgamma(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
+def mvlgamma(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """Return the logarithm of the multivariate gamma function of dimension `p` of each element.
+
+    Elements are greater than `(p - 1) / 2`. Integers give the default floating-point dtype. Raises RuntimeError when
+    `p` is less than 1, and for a boolean tensor. Needs SciPy.
+
+    >>> tl.mvlgamma(tl.tensor([2.0, 3.0]), 2)
+    tensor([0.4516, 1.5502])
+    """
 @overload
 def mvlgamma(input: Tensor | SupportsTorchFunction, p: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def nan_to_num(input: Tensor, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def nan_to_num(input: Tensor, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return `input` with its nan and infinite elements replaced by finite numbers.
+
+    `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
+    elements is zero.
+
+    >>> tl.nan_to_num(tl.tensor([tl.nan, tl.inf, 1.0]), posinf=9.0)
+    tensor([0., 9., 1.])
+    """
 @overload
 def nan_to_num(input: Tensor | SupportsTorchFunction, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def nan_to_num_(input: Tensor, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor: ...
+def nan_to_num_(input: Tensor, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
+    """Return `input` with its nan and infinite elements replaced by finite numbers.
+
+    `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
+    elements is zero.
+
+    >>> tl.nan_to_num(tl.tensor([tl.nan, tl.inf, 1.0]), posinf=9.0)
+    tensor([0., 9., 1.])
+    """
 @overload
 def nan_to_num_(input: Tensor | SupportsTorchFunction, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Any: ...
 @overload
-def nanmean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
+def nanmean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """Return the mean of the elements that are not NaN, over all or the dimensions `dim`.
+
+    Composes `nansum`, `isnan` and `sum`; integers are refused with a RuntimeError.
+
+    >>> tl.nanmean(tl.tensor([1.0, tl.nan, 2.0]))
+    tensor(1.5000)
+    """
 @overload
 def nanmean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the median of the elements that are not NaN, of all or, with the indices, along `dim`; see `median`.
+
+    >>> tl.nanmedian(tl.tensor([3.0, tl.nan, 2.0]))
+    tensor(2.)
+    """
 @overload
 def nanmedian(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.nanmedian: ...
 @overload
@@ -1620,55 +4385,161 @@ def nanmedian(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTo
 @overload
 def nanmedian(input: Tensor | SupportsTorchFunction, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 @overload
-def nanquantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Tensor: ...
+def nanquantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Tensor:
+    """Return the `q`-th quantiles of the elements that are not NaN; see `quantile`.
+
+    >>> tl.nanquantile(tl.tensor([1.0, tl.nan, 3.0]), 0.5)
+    tensor(2.)
+    """
 @overload
 def nanquantile(input: Tensor | SupportsTorchFunction, q: Tensor | SupportsTorchFunction | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def nansum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
+def nansum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """Return the sum of all elements, or over the dimensions `dim`, where NaN counts as zero.
+
+    Complex tensors are refused with a RuntimeError.
+
+    >>> tl.nansum(tl.tensor([1.0, tl.nan, 2.0]))
+    tensor(3.)
+    """
 @overload
 def nansum(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def narrow(input: Tensor, dim: builtins.int, start: Tensor | builtins.int, length: builtins.int) -> Tensor: ...
+def narrow(input: Tensor, dim: builtins.int, start: Tensor | builtins.int, length: builtins.int) -> Tensor:
+    """Return a view of the `length` slices of `input` from `start` on along `dim`.
+
+    Raises RuntimeError or IndexError when there are not that many.
+
+    >>> tl.arange(5).narrow(0, 1, 3)
+    tensor([1, 2, 3])
+    """
 @overload
 def narrow(input: Tensor | SupportsTorchFunction, dim: builtins.int, start: Tensor | SupportsTorchFunction | builtins.int, length: builtins.int) -> Any: ...
 @overload
-def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
+def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of the `length` slices of `input` from `start` on along `dim`.
+
+    >>> tl.narrow_copy(tl.arange(5), 0, 1, 3)
+    tensor([1, 2, 3])
+    """
 @overload
 def narrow_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def native_batch_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None, bias: Tensor | SupportsTorchFunction | None, running_mean: Tensor | SupportsTorchFunction | None, running_var: Tensor | SupportsTorchFunction | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def native_batch_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None, bias: Tensor | SupportsTorchFunction | None, running_mean: Tensor | SupportsTorchFunction | None, running_var: Tensor | SupportsTorchFunction | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
+    """Return `batch_norm` of `input`, the means, and the inverse standard deviations, both empty unless `training`.
+
+    Raises RuntimeError for an input without elements.
+
+    >>> tl.native_batch_norm(tl.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5)[1:]
+    (tensor([2.]), tensor([1.0000]))
+    """
 @overload
-def native_channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor: ...
+def native_channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
+    """Return `channel_shuffle(input, groups)`.
+
+    >>> tl.native_channel_shuffle(tl.arange(4.0).reshape(1, 4, 1), 2).flatten()
+    tensor([0., 2., 1., 3.])
+    """
 @overload
 def native_channel_shuffle(input: Tensor | SupportsTorchFunction, groups: builtins.int) -> Any: ...
-def native_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool | None) -> Any: ...
-def native_group_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None, bias: Tensor | SupportsTorchFunction | None, N: builtins.int, C: builtins.int, HxW: builtins.int, group: builtins.int, eps: builtins.float) -> Any: ...
-def native_layer_norm(input: Tensor | SupportsTorchFunction, normalized_shape: Any, weight: Tensor | SupportsTorchFunction | None, bias: Tensor | SupportsTorchFunction | None, eps: builtins.float) -> Any: ...
+def native_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool | None) -> Any:
+    """Return `dropout(input, p, train)` and the mask of kept elements.
+
+    `train=None` stands for True. Raises RuntimeError unless `p` is from 0 to 1.
+
+    >>> tl.native_dropout(tl.ones(2), 1.0, True)
+    (tensor([0., 0.]), tensor([False, False]))
+    """
+def native_group_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None, bias: Tensor | SupportsTorchFunction | None, N: builtins.int, C: builtins.int, HxW: builtins.int, group: builtins.int, eps: builtins.float) -> Any:
+    """Return `group_norm` of `input`, and the means and inverse deviations of its groups, of the shape (N, group).
+
+    `N`, `C` and `HxW` are the sizes of batch, channels and the rest. Raises RuntimeError unless these are all elements
+    of `input` and `group` divides `C`.
+
+    >>> output, mean, rstd = tl.native_group_norm(tl.tensor([[1.0, 3.0, 5.0, 9.0]]), None, None, 1, 4, 1, 2, 1e-5)
+    >>> mean
+    tensor([[2., 7.]])
+    """
+def native_layer_norm(input: Tensor | SupportsTorchFunction, normalized_shape: Any, weight: Tensor | SupportsTorchFunction | None, bias: Tensor | SupportsTorchFunction | None, eps: builtins.float) -> Any:
+    """Return `layer_norm` of `input`, the means, and the inverse standard deviations.
+
+    >>> tl.native_layer_norm(tl.tensor([1.0, 2.0, 3.0]), (3,), None, None, 1e-5)
+    (tensor([-1.2247,  0.0000,  1.2247]), tensor([2.]), tensor([1.2247]))
+    """
 @overload
-def ne(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def ne(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
+
+    >>> tl.ne(tl.tensor([1, 2]), 2)
+    tensor([ True, False])
+    """
 @overload
 def ne(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the negative of each element; unsigned integers wrap around.
+
+    Raises RuntimeError for booleans: use `~`.
+
+    >>> -tl.tensor([1.0, -2.0])
+    tensor([-1.,  2.])
+    """
 @overload
 def neg(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def neg_(input: Tensor) -> Tensor: ...
+def neg_(input: Tensor) -> Tensor:
+    """Return the negative of each element; unsigned integers wrap around.
+
+    Raises RuntimeError for booleans: use `~`.
+
+    >>> -tl.tensor([1.0, -2.0])
+    tensor([-1.,  2.])
+    """
 @overload
 def neg_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the negative of each element; unsigned integers wrap around.
+
+    Raises RuntimeError for booleans: use `~`.
+
+    >>> -tl.tensor([1.0, -2.0])
+    tensor([-1.,  2.])
+    """
 @overload
 def negative(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def negative_(input: Tensor) -> Tensor: ...
+def negative_(input: Tensor) -> Tensor:
+    """Return the negative of each element; unsigned integers wrap around.
+
+    Raises RuntimeError for booleans: use `~`.
+
+    >>> -tl.tensor([1.0, -2.0])
+    tensor([-1.,  2.])
+    """
 @overload
 def negative_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the floating-point number next to each element of `input`, in the direction of `other`.
+
+    Both broadcast.
+    Raises NotImplementedError for other than floating-point elements.
+
+    >>> tl.nextafter(tl.tensor([1.0]), tl.tensor([2.0])) > 1
+    tensor([True])
+    """
 @overload
 def nextafter(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor: ...
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor:
+    """Return the indices of the elements that are not zero, one in a row; as a tuple, one tensor for each dimension.
+
+    >>> tl.nonzero(tl.tensor([0, 1, 2]))
+    tensor([[1],
+            [2]])
+    >>> tl.nonzero(tl.tensor([0, 1, 2]), as_tuple=True)
+    (tensor([1, 2]),)
+    """
 @overload
 def nonzero(input: Tensor, *, out: None = None, as_tuple: Literal[True]) -> builtins.tuple[Tensor, ...]: ...
 @overload
@@ -1676,618 +4547,1954 @@ def nonzero(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorc
 @overload
 def nonzero(input: Tensor | SupportsTorchFunction, *, out: None = None, as_tuple: Literal[True]) -> Any: ...
 @overload
-def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | None = None) -> Tensor: ...
+def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | None = None) -> Tensor:
+    """Return the first `size` rows of `nonzero`, with rows of `fill_value` where there are fewer.
+
+    Raises RuntimeError for a negative `size`.
+
+    >>> tl.nonzero_static(tl.tensor([0, 1, 2]), size=3)
+    tensor([[ 1],
+            [ 2],
+            [-1]])
+    """
 @overload
 def nonzero_static(input: Tensor | SupportsTorchFunction, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def norm(input: Tensor, p: Number | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, out: Tensor | None = None, dtype: Dtype | None = None) -> Tensor: ...
+def norm(input: Tensor, p: Number | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, out: Tensor | None = None, dtype: Dtype | None = None) -> Tensor:
+    """Return the vector norm of order `p` over the dimensions `dim`, or over all.
+
+    "fro" is the same as 2; "nuc" is the sum of the singular values of the matrices along two dimensions. Raises
+    RuntimeError for integers and for other strings. Composes the vector norm, and `linalg.svdvals` for "nuc".
+
+    >>> tl.norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
+    tensor([ 5., 10.])
+    """
 @overload
 def norm(input: Tensor | SupportsTorchFunction, p: Number | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None, dtype: Dtype | None = None) -> Any: ...
 @overload
-def norm_except_dim(v: Tensor, pow: builtins.int = 2, dim: builtins.int = 0) -> Tensor: ...
+def norm_except_dim(v: Tensor, pow: builtins.int = 2, dim: builtins.int = 0) -> Tensor:
+    """Return the norms of order `pow` over all dimensions but `dim`, keeping them with size 1; over all for -1.
+
+    Raises IndexError for a dimension out of range, RuntimeError for integers.
+
+    >>> tl.norm_except_dim(tl.tensor([[3.0, 4.0], [6.0, 8.0]]))
+    tensor([[ 5.],
+            [10.]])
+    """
 @overload
 def norm_except_dim(v: Tensor | SupportsTorchFunction, pow: builtins.int = 2, dim: builtins.int = 0) -> Any: ...
 @overload
-def normal(mean: Any, std: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def normal(mean: Any, std: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return normally distributed numbers of that mean and standard deviation.
+
+    With a tensor for `mean`, `std` or both, each element is drawn with its own parameters, which broadcast, and `std`
+    is 1 unless given; with two numbers, the result has the shape `size`. Raises RuntimeError for a negative `std`. The
+    gradient of the parameters is zero.
+
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+    >>> tl.normal(tl.tensor([1.0, 2.0]), 0.0), tl.normal(5.0, 0.0, (2,))
+    (tensor([1., 2.]), tensor([5., 5.]))
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
 @overload
 def normal(mean: Any, std: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | SupportsTorchFunction | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Any: ...
 @overload
-def not_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def not_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
+
+    >>> tl.ne(tl.tensor([1, 2]), 2)
+    tensor([ True, False])
+    """
 @overload
 def not_equal(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def nuclear_norm(input: Tensor, dim: Sequence[builtins.int] | builtins.int | builtins.bool | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def nuclear_norm(input: Tensor, dim: Sequence[builtins.int] | builtins.int | builtins.bool | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Return the sum of the singular values of the matrices in the two dimensions `dim`, the last two unless given.
+
+    Without `dim`, `keepdim` may stand in its place. Raises RuntimeError for integers and fewer than two dimensions. It
+    is `linalg.matrix_norm(input, "nuc")` under an older name.
+
+    >>> tl.nuclear_norm(tl.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor(7.)
+
+    Same as PyTorch's function of that name, without its warning to use `linalg.matrix_norm` instead.
+    """
 @overload
 def nuclear_norm(input: Tensor | SupportsTorchFunction, dim: Sequence[builtins.int] | builtins.int | builtins.bool | None = None, keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def numel(input: Tensor) -> builtins.int: ...
+def numel(input: Tensor) -> builtins.int:
+    """Return the number of elements.
+
+    >>> tl.numel(tl.ones(2, 3))
+    6
+    """
 @overload
 def numel(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def ones(*size: builtins.int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def ones(*size: builtins.int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return a tensor of ones of the shape `size`, given as integers or as one sequence.
+
+    >>> tl.ones(2)
+    tensor([1., 1.])
+    """
 @overload
 def ones(size: Sequence[builtins.int], *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
 @overload
-def ones_like(input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
+def ones_like(input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
+    """Return ones of the shape, dtype and device of `input`.
+
+    >>> tl.ones_like(tl.tensor([1.0, 2.0]))
+    tensor([1., 1.])
+    """
 @overload
 def ones_like(input: Tensor | SupportsTorchFunction, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any: ...
 @overload
-def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the first n columns of the product of the reflections `input` with the factors `input2`.
+
+    It is `linalg.householder_product` under an older name.
+
+    >>> tl.orgqr(tl.tensor([[5.0], [0.5]]), tl.tensor([1.6]))
+    tensor([[-0.6000],
+            [-0.8000]])
+    """
 @overload
 def orgqr(input: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Return Q times `input3`, or with `left=False` `input3` times Q, for the product Q of the reflections of `geqrf`.
+
+    `input` of shape (..., m, n) has the vectors, `input2` of shape (..., min(m, n)) their factors, and Q, of shape
+    (..., m, m), is never made. `transpose` puts the conjugate transpose of Q in its place. Raises RuntimeError for
+    shapes that do not fit and different dtypes. Composes `linalg.solve_triangular`.
+
+    >>> A = tl.tensor([[3.0, 1.0], [4.0, 2.0]])
+    >>> a, tau = tl.geqrf(A)
+    >>> tl.allclose(tl.ormqr(a, tau, A, transpose=True), a.triu(), atol=1e-6)
+    True
+    """
 @overload
 def ormqr(input: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, input3: Tensor | SupportsTorchFunction, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the matrix of the products of each element of one vector with each element of another.
+
+    Raises RuntimeError for anything else than two vectors.
+
+    >>> tl.outer(tl.tensor([1, 2]), tl.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
+    """
 @overload
 def outer(input: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def overridable(function: F) -> F: ...
+def overridable(function: F) -> F:
+    """Make a Python function overridable by the types of its operands, and list it among the overridable ones.
+
+    The operands are the parameters annotated with `Tensor` (alone, optional, or in a sequence), or those named in
+    `operands`. Implementations receive the decorated function as `func` and the arguments as they were passed.
+
+    `mutates` names the parameters that it writes. By default that is what PyTorch's conventions say: the first one of a
+    function whose name ends in an underscore, or that is called with `inplace=True`, and `out`.
+
+    >>> @tl.overridable(operands=("x",))
+    ... def scaled(x, factor=2):
+    ...     return x * factor
+    >>> class Duck:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return func.__name__, kwargs
+    >>> scaled(Duck(), factor=3)
+    ('scaled', {'factor': 3})
+    >>> scaled(tl.ones(2))
+    tensor([2., 2.])
+    """
 @overload
 def overridable(function: None = None, *, operands: Sequence[builtins.str] | None = None, namespace: builtins.str | None = None, mutates: Sequence[builtins.str] | None = None) -> Callable[[F], F]: ...
 @overload
-def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Tensor: ...
+def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Tensor:
+    """Return the norm of order `p` of `x1 - x2 + eps` along the last dimension.
+
+    >>> tl.pairwise_distance(tl.tensor([[3.0, 0.0]]), tl.tensor([[0.0, 4.0]]))
+    tensor([5.])
+    """
 @overload
 def pairwise_distance(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Any: ...
 @overload
-def pca_lowrank(A: Tensor, q: builtins.int | None = None, center: builtins.bool = True, niter: builtins.int = 2) -> builtins.tuple[Tensor, Tensor, Tensor]: ...
+def pca_lowrank(A: Tensor, q: builtins.int | None = None, center: builtins.bool = True, niter: builtins.int = 2) -> builtins.tuple[Tensor, Tensor, Tensor]:
+    """Return U, S and V as `svd_lowrank` does for A with the mean of each column subtracted, unless `center=False`.
+
+    The columns of V are the principal directions of the rows of A. `q`, how many, is min(6, m, n) unless given. Raises
+    ValueError when it is negative or more than min(m, n), or `niter` is negative.
+
+    >>> A = tl.tensor([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    >>> tl.pca_lowrank(A, q=1)[1].round(decimals=2)
+    tensor([2.])
+
+    Same as PyTorch's function of that name, with random numbers of its own.
+    """
 @overload
 def pca_lowrank(A: Tensor | SupportsTorchFunction, q: builtins.int | None = None, center: builtins.bool = True, niter: builtins.int = 2) -> Any: ...
 @overload
-def pdist(input: Tensor, p: builtins.float = 2) -> Tensor: ...
+def pdist(input: Tensor, p: builtins.float = 2) -> Tensor:
+    """Return the distance of order `p` between every two rows of a matrix: (0, 1), (0, 2), ..., (1, 2), ...
+
+    >>> tl.pdist(tl.tensor([[0.0], [1.0], [5.0]]))
+    tensor([1., 5., 4.])
+    """
 @overload
 def pdist(input: Tensor | SupportsTorchFunction, p: builtins.float = 2) -> Any: ...
 @overload
-def permute(input: Tensor, dims: Sequence[builtins.int]) -> Tensor: ...
+def permute(input: Tensor, dims: Sequence[builtins.int]) -> Tensor:
+    """Return a view of `input` with its dimensions in the order `dims`.
+
+    Raises RuntimeError unless `dims` names every dimension once.
+
+    >>> tl.ones(2, 3, 4).permute(2, 0, 1).shape
+    tensorlike.Size([4, 2, 3])
+    """
 @overload
 def permute(input: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int]) -> Any: ...
 @overload
-def permute_copy(input: Tensor, dims: Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor: ...
+def permute_copy(input: Tensor, dims: Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of `input` with its dimensions in another order, in its own memory.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.permute_copy(tl.ones(1, 2), (1, 0))
+    tensor([[1.],
+            [1.]])
+    """
 @overload
 def permute_copy(input: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int], *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def pinverse(input: Tensor, rcond: builtins.float = 1e-15) -> Tensor: ...
+def pinverse(input: Tensor, rcond: builtins.float = 1e-15) -> Tensor:
+    """Return the pseudoinverse of a matrix, as `linalg.pinv` does with `rcond` as its relative tolerance.
+
+    >>> tl.pinverse(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
 @overload
 def pinverse(input: Tensor | SupportsTorchFunction, rcond: builtins.float = 1e-15) -> Any: ...
 @overload
-def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor: ...
+def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor:
+    """Rearrange r * r channels into pixels: enlarge images by `upscale_factor` r.
+
+    >>> tl.pixel_shuffle(tl.ones(4, 1, 1), 2).shape
+    tensorlike.Size([1, 2, 2])
+    """
 @overload
 def pixel_shuffle(input: Tensor | SupportsTorchFunction, upscale_factor: builtins.int) -> Any: ...
 @overload
-def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor: ...
+def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor:
+    """Rearrange pixels into r * r channels: shrink images by `downscale_factor` r.
+
+    >>> tl.pixel_unshuffle(tl.ones(1, 2, 2), 2).shape
+    tensorlike.Size([4, 1, 1])
+    """
 @overload
 def pixel_unshuffle(input: Tensor | SupportsTorchFunction, downscale_factor: builtins.int) -> Any: ...
 @overload
-def poisson(input: Tensor, generator: Generator | None = None) -> Tensor: ...
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Return a tensor like `input` of numbers of Poisson distributions with the rates in `input`.
+
+    Raises RuntimeError for a negative rate, NotImplementedError for rates that are not floating-point. The gradient of
+    the rates is zero.
+
+    >>> tl.poisson(tl.zeros(2))
+    tensor([0., 0.])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
 @overload
 def poisson(input: Tensor | SupportsTorchFunction, generator: Generator | None = None) -> Any: ...
 @overload
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: builtins.bool, full: builtins.bool, eps: builtins.float, reduction: builtins.int) -> Tensor: ...
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: builtins.bool, full: builtins.bool, eps: builtins.float, reduction: builtins.int) -> Tensor:
+    """Return the negative log-likelihood of the counts `target` under Poisson distributions, reduced by number.
+
+    The arguments are those of `nn.functional.poisson_nll_loss`; `reduction` is 0 (none), 1 (mean) or 2 (sum).
+
+    >>> tl.poisson_nll_loss(tl.tensor([0.0, 1.0]), tl.tensor([1.0, 2.0]), True, False, 1e-8, 1)
+    tensor(0.8591)
+    """
 @overload
 def poisson_nll_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, log_input: builtins.bool, full: builtins.bool, eps: builtins.float, reduction: builtins.int) -> Any: ...
 @overload
-def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return complex elements with the given absolute values and angles in radians, with broadcasting.
+
+    Both must be float32 or both float64; raises RuntimeError otherwise.
+
+    >>> tl.polar(tl.tensor([2.0, 1.0]), tl.tensor([0.0, 1.0]))
+    tensor([2.0000+0.0000j, 0.5403+0.8415j])
+    """
 @overload
 def polar(abs: Tensor | SupportsTorchFunction, angle: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the n-th derivative of the digamma function of each element.
+
+    Integers give the default floating-point dtype. Raises RuntimeError for a negative `n`. Needs SciPy.
+
+    >>> tl.polygamma(1, tl.tensor([1.0, 0.5]))
+    tensor([1.6449, 4.9348])
+    """
 @overload
 def polygamma(n: builtins.int, input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def positive(input: Tensor) -> Tensor: ...
+def positive(input: Tensor) -> Tensor:
+    """Return `input` itself.
+
+    Raises RuntimeError for booleans.
+
+    >>> +tl.tensor([1, -2])
+    tensor([ 1, -2])
+    """
 @overload
 def positive(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input` to the power of `exponent`, element by element, with broadcasting.
+
+    Integers stay integers; a negative number as exponent raises RuntimeError for them, while negative exponents in a
+    tensor give 0, or 1 and -1 where the base is that.
+
+    >>> tl.pow(tl.tensor([1.0, 2.0, 3.0]), 2), 2 ** tl.tensor([0, 1, 2])
+    (tensor([1., 4., 9.]), tensor([1, 2, 4]))
+    """
 @overload
 def pow(input: Tensor | SupportsTorchFunction | Number, exponent: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def prelu(input: Tensor, weight: Tensor) -> Tensor: ...
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """Return the elements of `input`, negative ones times `weight`: one number, or one for each channel.
+
+    Channels are the second dimension. Raises RuntimeError for another number of elements and for different dtypes.
+    Composes `where`.
+
+    >>> tl.prelu(tl.tensor([-2.0, 4.0]), tl.tensor(0.5))
+    tensor([-1.,  4.])
+    """
 @overload
 def prelu(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
+def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """Return the product of all elements, or over the dimension `dim`.
+
+    Integers and booleans are multiplied in int64; `dtype` converts the input first.
+
+    >>> tl.prod(tl.tensor([[1, 2], [3, 4]]), 1)
+    tensor([ 2, 12])
+    """
 @overload
 def prod(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def promote_types(type1: Dtype, type2: Dtype) -> Dtype: ...
+def promote_types(type1: Dtype, type2: Dtype) -> Dtype:
+    """Return the smallest dtype, of the higher category, that both dtypes convert to.
+
+    Raises RuntimeError where PyTorch defines no promotion.
+
+    >>> tl.promote_types(tl.int32, tl.float32)
+    tensorlike.float32
+    """
 @overload
-def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor: ...
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    """Return `input` with the elements of `source` written at the flat positions in `index`.
+
+    With `accumulate` they are added, twice where a position is named twice. Raises IndexError for an index out of
+    range.
+
+    >>> tl.put(tl.zeros(2, 2), tl.tensor([0, 3]), tl.tensor([5.0, 6.0]))
+    tensor([[5., 0.],
+            [0., 6.]])
+    """
 @overload
 def put(input: Tensor | SupportsTorchFunction, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any: ...
 @overload
-def qr(input: Tensor, some: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.qr: ...
+def qr(input: Tensor, some: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.qr:
+    """Return the factors Q and R of a matrix: the reduced ones of `linalg.qr`, the complete ones unless `some`.
+
+    >>> tl.qr(tl.ones(3, 2), some=False).Q.shape
+    tensorlike.Size([3, 3])
+
+    Same as PyTorch's function of that name, without its warning to use `linalg.qr` instead.
+    """
 @overload
 def qr(input: Tensor | SupportsTorchFunction, some: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 @overload
-def quantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Tensor: ...
+def quantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Tensor:
+    """Return the `q`-th quantiles along `dim`, or of all elements; for a one-dimensional `q` they come first.
+
+    `interpolation` is one of linear, lower, higher, midpoint and nearest. Where there is NaN, the quantiles are NaN.
+    Composes `sort` with picking and interpolating. Raises RuntimeError unless the input is float32 or float64 and `q`
+    of the same dtype, between 0 and 1.
+
+    >>> tl.quantile(tl.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
+    tensor(2.5000)
+    """
 @overload
 def quantile(input: Tensor | SupportsTorchFunction, q: Tensor | SupportsTorchFunction | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return each element, an angle in radians, in degrees.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.rad2deg(tl.tensor([0.0, 3.1416]))
+    tensor([  0.0000, 180.0004])
+    """
 @overload
 def rad2deg(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def rad2deg_(input: Tensor) -> Tensor: ...
+def rad2deg_(input: Tensor) -> Tensor:
+    """Return each element, an angle in radians, in degrees.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.rad2deg(tl.tensor([0.0, 3.1416]))
+    tensor([  0.0000, 180.0004])
+    """
 @overload
 def rad2deg_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def rand(*size: builtins.int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def rand(*size: builtins.int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return a tensor of the shape `size` of numbers drawn uniformly from [0, 1).
+
+    Raises NotImplementedError for an integer or boolean dtype.
+
+    >>> tl.rand(2, 3).shape
+    tensorlike.Size([2, 3])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
 @overload
 def rand(size: Sequence[builtins.int], *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
 @overload
-def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
+def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
+    """Return numbers drawn uniformly from [0, 1), with the shape, dtype and device of `input`.
+
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+    >>> tl.rand_like(tl.ones(2, 3)).shape
+    tensorlike.Size([2, 3])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
 @overload
 def rand_like(input: Tensor | SupportsTorchFunction, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any: ...
-def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return a tensor of the shape `size` of integers from `low` up to, and without, `high`.
+
+    `randint(high, size)` draws from 0 on. The dtype is int64 unless another is given, which may be a floating-point
+    one. Raises RuntimeError when the range is empty or not within the dtype.
+
+    >>> tl.randint(3, 4, (2,))
+    tensor([3, 3])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
 @overload
-def randint_like(input: Tensor, low: Any = None, high: Any = None, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
+def randint_like(input: Tensor, low: Any = None, high: Any = None, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
+    """Return integers from `low` up to, and without, `high`, with the shape, dtype and device of `input`.
+
+    `randint_like(input, high)` draws from 0 on.
+
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+    >>> tl.randint_like(tl.ones(2), 3, 4)
+    tensor([3., 3.])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
 @overload
 def randint_like(input: Tensor | SupportsTorchFunction, low: Any = None, high: Any = None, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any: ...
 @overload
-def randn(*size: builtins.int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def randn(*size: builtins.int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return a tensor of the shape `size` of numbers drawn from the normal distribution of mean 0 and variance 1.
+
+    Complex numbers have that variance too, half of it in each part. Raises NotImplementedError for an integer or
+    boolean dtype.
+
+    >>> tl.randn(2, 3).dtype
+    tensorlike.float32
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
 @overload
 def randn(size: Sequence[builtins.int], *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
 @overload
-def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
+def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
+    """Return normally distributed numbers of mean 0 and variance 1, with the shape, dtype and device of `input`.
+
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+    >>> tl.randn_like(tl.ones(2, 3)).shape
+    tensorlike.Size([2, 3])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
 @overload
 def randn_like(input: Tensor | SupportsTorchFunction, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any: ...
-def randperm(n: builtins.int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
-def range(start: Number, end: Number, step: Number = 1, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def randperm(n: builtins.int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+    """Return the integers from 0 up to, and without, `n`, in random order.
+
+    The dtype is int64 unless another is given. Raises RuntimeError when that cannot hold them, or `n` is negative.
+
+    >>> tl.randperm(1)
+    tensor([0])
+
+    Same as PyTorch's function of that name, with numbers of its own.
+    """
+def range(start: Number, end: Number, step: Number = 1, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the numbers from `start` up to, and with, `end`, `step` apart. Deprecated: use `arange`.
+
+    Of the default dtype unless told otherwise. Raises RuntimeError when `step` is zero or leads away from `end`.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     tl.range(1, 2, 0.5)
+    tensor([1.0000, 1.5000, 2.0000])
+    """
 @overload
-def ravel(input: Tensor) -> Tensor: ...
+def ravel(input: Tensor) -> Tensor:
+    """Return the elements of `input` in one dimension: a view where the memory allows it, else a copy.
+
+    >>> tl.ones(2, 2).ravel()
+    tensor([1., 1., 1., 1.])
+    """
 @overload
 def ravel(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def real(input: Tensor) -> Tensor: ...
+def real(input: Tensor) -> Tensor:
+    """Return the real parts as a view of a complex tensor; a real tensor is returned itself.
+
+    >>> tl.real(tl.tensor([1 + 2j]))
+    tensor([1.])
+    """
 @overload
 def real(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return one divided by each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.reciprocal(tl.tensor([2, 4]))
+    tensor([0.5000, 0.2500])
+    """
 @overload
 def reciprocal(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def reciprocal_(input: Tensor) -> Tensor: ...
+def reciprocal_(input: Tensor) -> Tensor:
+    """Return one divided by each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.reciprocal(tl.tensor([2, 4]))
+    tensor([0.5000, 0.2500])
+    """
 @overload
 def reciprocal_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def relu(input: Tensor) -> Tensor: ...
+def relu(input: Tensor) -> Tensor:
+    """Return the elements of `input`, zero in place of negative ones.
+
+    Works on real numbers of any dtype; raises RuntimeError for booleans.
+
+    >>> tl.relu(tl.tensor([-1.0, 0.0, 2.0]))
+    tensor([0., 0., 2.])
+    """
 @overload
 def relu(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def relu_(input: Tensor) -> Tensor: ...
+def relu_(input: Tensor) -> Tensor:
+    """Write `relu(input)` into `input`, and return it.
+
+    >>> x = tl.tensor([-1.0, 2.0])
+    >>> tl.relu_(x)
+    tensor([0., 2.])
+    """
 @overload
 def relu_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
+
+    Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
+    Raises NotImplementedError for boolean and complex elements.
+
+    >>> tl.remainder(tl.tensor([-3.0, 3.0]), 2), tl.tensor([5, -5]) % 3
+    (tensor([1., 1.]), tensor([2, 1]))
+    """
 @overload
 def remainder(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def renorm(input: Tensor, p: Number, dim: builtins.int, maxnorm: Number, *, out: Tensor | None = None) -> Tensor: ...
+def renorm(input: Tensor, p: Number, dim: builtins.int, maxnorm: Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input` with each slice along `dim` whose `p`-norm exceeds `maxnorm` scaled down to that norm.
+
+    Raises RuntimeError for fewer than two dimensions, integers, `p` not positive and `maxnorm` negative.
+
+    >>> tl.renorm(tl.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
 @overload
 def renorm(input: Tensor | SupportsTorchFunction, p: Number, dim: builtins.int, maxnorm: Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def repeat_interleave(input: Tensor, repeats: Tensor | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor: ...
+def repeat_interleave(input: Tensor, repeats: Tensor | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
+    """Repeat each element along `dim`, all by one number or each by its own in `repeats`.
+
+    Without `dim` the input is flattened. Given `repeats` alone, return the indices, each repeated by its number. Raises
+    RuntimeError for negative numbers, when `repeats` does not have one number for each element, and when `output_size`
+    is not the size of the result along `dim`.
+
+    >>> tl.tensor([1, 2]).repeat_interleave(2)
+    tensor([1, 1, 2, 2])
+    >>> tl.repeat_interleave(tl.tensor([5, 6]), tl.tensor([1, 2]))
+    tensor([5, 6, 6])
+    """
 @overload
 def repeat_interleave(input: Tensor | SupportsTorchFunction, repeats: Tensor | SupportsTorchFunction | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Any: ...
 @overload
-def reshape(input: Tensor, shape: Sequence[builtins.int]) -> Tensor: ...
+def reshape(input: Tensor, shape: Sequence[builtins.int]) -> Tensor:
+    """Return the elements of `input` in the shape `shape`: a view where the memory allows it, else a copy.
+
+    One size may be -1: it is inferred from the others. Raises RuntimeError when the sizes do not match.
+
+    >>> tl.arange(4).reshape(2, -1)
+    tensor([[0, 1],
+            [2, 3]])
+    """
 @overload
 def reshape(input: Tensor | SupportsTorchFunction, shape: Sequence[builtins.int]) -> Any: ...
 @overload
-def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor: ...
+def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+    """Give this tensor the shape of another one and return it: the first elements stay, further ones are uninitialised.
+
+    >>> tl.tensor([1, 2, 3]).resize_as_(tl.ones(2))
+    tensor([1, 2])
+    """
 @overload
 def resize_as_(input: Tensor | SupportsTorchFunction, the_template: Tensor | SupportsTorchFunction, memory_format: Any = None) -> Any: ...
 @overload
-def resolve_conj(input: Tensor) -> Tensor: ...
+def resolve_conj(input: Tensor) -> Tensor:
+    """Return `input` itself: no tensor here has a conjugate or negative bit to resolve.
+
+    >>> tl.resolve_conj(tl.tensor([1j]).conj())
+    tensor([0.-1.j])
+    """
 @overload
 def resolve_conj(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def resolve_neg(input: Tensor) -> Tensor: ...
+def resolve_neg(input: Tensor) -> Tensor:
+    """Return `input` itself: no tensor here has a conjugate or negative bit to resolve.
+
+    >>> tl.resolve_neg(tl.ones(2))
+    tensor([1., 1.])
+    """
 @overload
 def resolve_neg(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> Dtype: ...
+def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> Dtype:
+    """Return the dtype of an arithmetic operation on two tensors or numbers.
+
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+    >>> tl.result_type(tl.tensor([1, 2]), 1.0)
+    tensorlike.float32
+    """
 @overload
 def result_type(tensor1: Tensor | SupportsTorchFunction | Number, tensor2: Tensor | SupportsTorchFunction | Number) -> Any: ...
 @overload
-def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor: ...
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
+    """Divide `input` by its root mean square over its last dimensions, then scale by `weight`.
+
+    `normalized_shape` is the shape of these dimensions and of `weight`; `eps`, added to the mean, is the smallest
+    difference of the dtype unless given. Composes `square`, `mean` and `rsqrt`.
+
+    >>> tl.rms_norm(tl.tensor([3.0, 4.0]), (2,))
+    tensor([0.8485, 1.1314])
+    """
 @overload
 def rms_norm(input: Tensor | SupportsTorchFunction, normalized_shape: Any, weight: Tensor | SupportsTorchFunction | None = None, eps: builtins.float | None = None) -> Any: ...
 @overload
-def rnn_relu(input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_biases: builtins.bool | Sequence[Tensor], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> builtins.tuple[Tensor, Tensor]: ...
+def rnn_relu(input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_biases: builtins.bool | Sequence[Tensor], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> builtins.tuple[Tensor, Tensor]:
+    """Run the recurrence h' = max(0, W x + b + V h + c) over sequences; the arguments are those of `rnn_tanh`.
+
+    >>> x, h, params = tl.ones(3, 1, 2), tl.zeros(1, 1, 1), [tl.ones(1, 2), tl.ones(1, 1)]
+    >>> output, last = tl.rnn_relu(x, h, params, False, 1, 0.0, False, False, False)
+    >>> output.flatten()
+    tensor([2., 4., 6.])
+    """
 @overload
 def rnn_relu(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, params: Tensor | SupportsTorchFunction | Sequence[Tensor | SupportsTorchFunction], has_biases: builtins.bool | Sequence[Tensor | SupportsTorchFunction], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> Any: ...
 @overload
-def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor: ...
+def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """Return max(0, input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh): one step of `rnn_relu`.
+
+    `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError for shapes or dtypes that do not
+    match.
+
+    >>> tl.rnn_relu_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(1, 2), tl.ones(1, 1))
+    tensor([[2.]])
+    """
 @overload
 def rnn_relu_cell(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, w_ih: Tensor | SupportsTorchFunction, w_hh: Tensor | SupportsTorchFunction, b_ih: Tensor | SupportsTorchFunction | None = None, b_hh: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def rnn_tanh(input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_biases: builtins.bool | Sequence[Tensor], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> builtins.tuple[Tensor, Tensor]: ...
+def rnn_tanh(input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_biases: builtins.bool | Sequence[Tensor], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> builtins.tuple[Tensor, Tensor]:
+    """Run the recurrence h' = tanh(W x + b + V h + c) over sequences.
+
+    `input` has the shape (steps, batch, features), or (batch, steps, features) with `batch_first`; `hx` has the shape
+    (layers * directions, batch, hidden); `params` are, for each layer and direction, W, V and, with `has_biases`, b, c.
+    Returns the states of the last layer after each step, and those of all layers after the last step. With `train`,
+    `dropout` is the probability of zeros between layers. Raises RuntimeError for numbers, shapes or dtypes that do not
+    match.
+
+    The form for packed sequences takes, by position, (data, batch_sizes, hx, params, has_biases, num_layers, dropout,
+    train, bidirectional): `data` are the rows of all steps, `batch_sizes` are the numbers of rows of the steps.
+
+    >>> x, h, params = tl.ones(3, 1, 2), tl.zeros(1, 1, 1), [tl.ones(1, 2), tl.ones(1, 1)]
+    >>> output, last = tl.rnn_tanh(x, h, params, False, 1, 0.0, False, False, False)
+    >>> output.flatten()
+    tensor([0.9640, 0.9947, 0.9950])
+    """
 @overload
 def rnn_tanh(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, params: Tensor | SupportsTorchFunction | Sequence[Tensor | SupportsTorchFunction], has_biases: builtins.bool | Sequence[Tensor | SupportsTorchFunction], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> Any: ...
 @overload
-def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor: ...
+def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """Return tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh): one step of `rnn_tanh`.
+
+    `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError for shapes or dtypes that do not
+    match.
+
+    >>> tl.rnn_tanh_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(1, 2), tl.ones(1, 1))
+    tensor([[0.9640]])
+    """
 @overload
 def rnn_tanh_cell(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, w_ih: Tensor | SupportsTorchFunction, w_hh: Tensor | SupportsTorchFunction, b_ih: Tensor | SupportsTorchFunction | None = None, b_hh: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def roll(input: Tensor, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = None) -> Tensor: ...
+def roll(input: Tensor, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
+    """Return `input` with its elements shifted along the dimensions `dims`, wrapping around at the ends.
+
+    Without `dims` it is shifted as if it had one dimension. Raises RuntimeError when the numbers of shifts and
+    dimensions differ.
+
+    >>> tl.roll(tl.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
 @overload
 def roll(input: Tensor | SupportsTorchFunction, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = None) -> Any: ...
 @overload
-def rot90(input: Tensor, k: builtins.int = 1, dims: Sequence[builtins.int] = ...) -> Tensor: ...
+def rot90(input: Tensor, k: builtins.int = 1, dims: Sequence[builtins.int] = ...) -> Tensor:
+    """Rotate `input` by `k` times 90 degrees in the plane of two dimensions, from the first to the second.
+
+    Raises RuntimeError unless `dims` names two different dimensions.
+
+    >>> tl.rot90(tl.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
 @overload
 def rot90(input: Tensor | SupportsTorchFunction, k: builtins.int = 1, dims: Sequence[builtins.int] = ...) -> Any: ...
 @overload
-def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = None) -> Tensor: ...
+def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = None) -> Tensor:
+    """Return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
+
+    With `decimals`, to that many digits after the point, or before it if negative. Integers come back as they are, and
+    raise NotImplementedError with `decimals`.
+    Raises NotImplementedError for boolean and complex elements.
+
+    >>> tl.round(tl.tensor([0.5, 1.5, -1.2])), tl.round(tl.tensor([0.1234]), decimals=2)
+    (tensor([ 0.,  2., -1.]), tensor([0.1200]))
+    """
 @overload
 def round(input: Tensor | SupportsTorchFunction, *, decimals: builtins.int = 0, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor: ...
+def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
+    """Return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
+
+    With `decimals`, to that many digits after the point, or before it if negative. Integers come back as they are, and
+    raise NotImplementedError with `decimals`.
+    Raises NotImplementedError for boolean and complex elements.
+
+    >>> tl.round(tl.tensor([0.5, 1.5, -1.2])), tl.round(tl.tensor([0.1234]), decimals=2)
+    (tensor([ 0.,  2., -1.]), tensor([0.1200]))
+    """
 @overload
 def round_(input: Tensor | SupportsTorchFunction, *, decimals: builtins.int = 0) -> Any: ...
 @overload
-def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Return the tensors joined along their first dimension; one-dimensional ones are rows.
+
+    >>> tl.vstack([tl.tensor([1, 2]), tl.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
 @overload
 def row_stack(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor: ...
+def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor:
+    """Return the elements of `input`, negative ones times a slope, drawn between `lower` and `upper` when `training`.
+
+    >>> tl.rrelu(tl.tensor([-2.0, 4.0]), 0.25, 0.75)
+    tensor([-1.,  4.])
+    """
 @overload
 def rrelu(input: Tensor | SupportsTorchFunction, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Any: ...
 @overload
-def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor: ...
+def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor:
+    """Write `rrelu(input, lower, upper, training)` into `input`, and return it.
+
+    >>> tl.rrelu_(tl.tensor([-2.0, 4.0]), 0.25, 0.75)
+    tensor([-1.,  4.])
+    """
 @overload
 def rrelu_(input: Tensor | SupportsTorchFunction, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Any: ...
 @overload
-def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the reciprocal of the square root of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.rsqrt(tl.tensor([4.0, 0.25]))
+    tensor([0.5000, 2.0000])
+    """
 @overload
 def rsqrt(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def rsqrt_(input: Tensor) -> Tensor: ...
+def rsqrt_(input: Tensor) -> Tensor:
+    """Return the reciprocal of the square root of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.rsqrt(tl.tensor([4.0, 0.25]))
+    tensor([0.5000, 2.0000])
+    """
 @overload
 def rsqrt_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor: ...
+def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+    """Return `other - alpha * input`, element by element: `sub` with its operands exchanged.
+
+    Raises RuntimeError for booleans.
+
+    >>> tl.rsub(tl.tensor([1, 2]), 10), 10 - tl.tensor([1, 2])
+    (tensor([9, 8]), tensor([9, 8]))
+    """
 @overload
 def rsub(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any: ...
-def save(obj: builtins.object, f: Any, pickle_module: Any = None, pickle_protocol: builtins.int = 2, _use_new_zipfile_serialization: builtins.bool = True, _disable_byteorder_record: builtins.bool = False) -> None: ...
-def scalar_tensor(s: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def save(obj: builtins.object, f: Any, pickle_module: Any = None, pickle_protocol: builtins.int = 2, _use_new_zipfile_serialization: builtins.bool = True, _disable_byteorder_record: builtins.bool = False) -> None:
+    """Write an object, and all tensors in it, to a file: a path, or an object with `write`.
+
+    Tensors on the same memory are on the same memory again when they are loaded. Other objects are pickled. The file is
+    one that PyTorch reads: what has a counterpart there has PyTorch's name in it. Without
+    `_use_new_zipfile_serialization` it has the format of PyTorch before 1.6.
+
+    A file at that path is replaced when the new one is complete and on the disk: an error, a full disk, a killed
+    process or a reader at the same moment find the old file or the new one, never part of one. Its permissions are
+    kept, and symbolic links are followed; other hard links, and processes that have it open, keep the old file. A
+    killed process may leave a file `.tensorlike-*.tmp` beside the target. A target that cannot be replaced, such as a
+    pipe, a device, or a file in a directory without write permission, is written in place. Raises the OSError of
+    `open(path, "wb")`.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> tl.save({"weight": tl.ones(2)}, file)
+    >>> _ = file.seek(0)
+    >>> tl.load(file)
+    {'weight': tensor([1., 1.])}
+
+    Same as PyTorch's function of that name, but for `pickle_module`, which must be None or Python's `pickle`.
+    """
+def scalar_tensor(s: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return a zero-dimensional tensor that holds the number `s`, of the default dtype unless another is given.
+
+    >>> tl.scalar_tensor(3)
+    tensor(3.)
+    """
 @overload
-def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | None = None) -> Tensor: ...
+def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
+    """Return `input` with the elements of `src`, or a number, written at the indices `index` along `dim`.
+
+    `reduce` may be "add" or "multiply". Raises RuntimeError for an index out of range, or shapes or dtypes that do not
+    fit.
+
+    >>> tl.scatter(tl.zeros(1, 3), 1, tl.tensor([[0, 2]]), tl.tensor([[5.0, 6.0]]))
+    tensor([[5., 0., 6.]])
+    """
 @overload
 def scatter(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return `input` with the elements of `src` added at the indices `index` along `dim`.
+
+    A place named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
+    not fit.
+
+    >>> tl.scatter_add(tl.zeros(1, 3), 1, tl.tensor([[0, 0, 2]]), tl.ones(1, 3))
+    tensor([[2., 0., 1.]])
+    """
 @overload
 def scatter_add(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor: ...
+def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor:
+    """Reduce the elements of `src` with the same index along `dim`, and write the results to a copy of `input`.
+
+    `reduce` is "sum", "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is
+    False. Raises RuntimeError for an index out of range, or shapes or dtypes that do not fit.
+
+    >>> x = tl.tensor([1.0, 2.0])
+    >>> tl.scatter_reduce(x, 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "amax")
+    tensor([5., 2.])
+    """
 @overload
 def scatter_reduce(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor: ...
+def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
+    """Return where `input` would have to be inserted in the lines of `sorted_sequence` to keep them sorted.
+
+    A one-dimensional sequence serves all of `input`; otherwise their shapes but for the last dimension must be equal.
+    `right` (or `side="right"`) inserts after equal elements. `sorter` holds the indices that sort the sequence. The
+    result is int64, or int32 with `out_int32`. NaN comes after everything.
+
+    >>> tl.searchsorted(tl.tensor([1, 3, 5]), tl.tensor([3, 6]), right=True)
+    tensor([2, 3])
+    """
 @overload
 def searchsorted(sorted_sequence: Tensor | SupportsTorchFunction, input: Tensor | SupportsTorchFunction | Number, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, sorter: Tensor | SupportsTorchFunction | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def seed() -> builtins.int: ...
+def seed() -> builtins.int:
+    """Set the seed of the default generators to a number that the operating system chooses, and return it."""
 @overload
-def segment_reduce(data: Tensor, reduce: builtins.str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: Number | None = None) -> Tensor: ...
+def segment_reduce(data: Tensor, reduce: builtins.str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: Number | None = None) -> Tensor:
+    """Reduce each segment of `data` along `axis`; segments are given by `lengths` or `offsets`.
+
+    `reduce` is "sum", "mean", "max", "min" or "prod". `lengths` has the sizes of `data` before `axis`, and then one
+    length for each segment, which add up to the size of `data` unless `unsafe`; `offsets` has where each begins, and
+    the end of the last. `initial` takes part in each reduction, and stands for segments without elements, which
+    otherwise give 0, NaN, -inf, inf and 1. Raises RuntimeError for lengths and offsets that do not fit,
+    NotImplementedError for integers.
+
+    >>> tl.segment_reduce(tl.tensor([1.0, 2.0, 3.0]), "sum", lengths=tl.tensor([2, 1]))
+    tensor([3., 3.])
+    """
 @overload
 def segment_reduce(data: Tensor | SupportsTorchFunction, reduce: builtins.str, *, lengths: Tensor | SupportsTorchFunction | None = None, indices: Tensor | SupportsTorchFunction | None = None, offsets: Tensor | SupportsTorchFunction | None = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: Number | None = None) -> Any: ...
 @overload
-def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor: ...
+def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+    """Return a view of the slice of `input` at `index` along `dim`, without that dimension.
+
+    Raises IndexError when the index is out of range.
+
+    >>> tl.tensor([[1, 2], [3, 4]]).select(1, 0)
+    tensor([1, 3])
+    """
 @overload
 def select(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: builtins.int) -> Any: ...
 @overload
-def select_copy(input: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
+def select_copy(input: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of the slice at `index` along `dim`, in its own memory.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.select_copy(tl.arange(3), 0, 1)
+    tensor(1)
+    """
 @overload
 def select_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor: ...
+def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+    """Return a copy of `input` whose slice at `index` along `dim` is `src`.
+
+    Raises IndexError when the index is out of range, and RuntimeError unless `src` has the shape of the slice.
+
+    >>> tl.select_scatter(tl.zeros(2, 2), tl.ones(2), 0, 0)
+    tensor([[1., 1.],
+            [0., 0.]])
+    """
 @overload
 def select_scatter(input: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, dim: builtins.int, index: builtins.int) -> Any: ...
 @overload
-def selu(input: Tensor) -> Tensor: ...
+def selu(input: Tensor) -> Tensor:
+    """Return the scaled elu of `input`, with the constants that keep mean and variance through deep networks.
+
+    >>> tl.selu(tl.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
 @overload
 def selu(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def selu_(input: Tensor) -> Tensor: ...
+def selu_(input: Tensor) -> Tensor:
+    """Write `selu(input)` into `input`, and return it.
+
+    >>> tl.selu_(tl.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
 @overload
 def selu_(input: Tensor | SupportsTorchFunction) -> Any: ...
-def set_default_device(device: Device | builtins.str | builtins.int | None) -> None: ...
-def set_default_dtype(d: Any, /) -> None: ...
-def set_default_tensor_type(t: Any) -> None: ...
-def set_deterministic_debug_mode(debug_mode: builtins.int | builtins.str) -> None: ...
-def set_float32_matmul_precision(precision: builtins.str) -> None: ...
-def set_flush_denormal(mode: builtins.bool) -> builtins.bool: ...
-def set_memory_cache_limit(limit: builtins.int) -> None: ...
-def set_num_interop_threads(num: builtins.int) -> None: ...
-def set_num_threads(num: builtins.int) -> None: ...
-def set_printoptions(precision: Any | None = None, threshold: builtins.float | None = None, edgeitems: Any | None = None, linewidth: builtins.float | None = None, profile: builtins.str | None = None, sci_mode: builtins.bool | None = None) -> None: ...
-def set_rng_state(new_state: Tensor) -> None: ...
-def set_warn_always(b: builtins.bool) -> None: ...
+def set_default_device(device: Device | builtins.str | builtins.int | None) -> None:
+    """Set the default device of factories in this thread or task; None means the CPU.
+
+    `with device:` does so for a block, and takes precedence. While the device is another one than the CPU, every small
+    call takes twice as long, since a mode is active.
+
+    >>> tl.set_default_device("cpu")
+    >>> tl.ones(2).device
+    device(type='cpu')
+    """
+def set_default_dtype(d: Any, /) -> None:
+    """Set the dtype that tensors made of Python floats get, and integers where an operation needs floats.
+
+    Complex Python numbers get the complex dtype of that precision. The setting holds for the whole process.
+    Raises TypeError for anything but a floating-point dtype.
+
+    Example:
+        >>> tl.set_default_dtype(tl.float64)
+        >>> tl.get_default_dtype()
+        tensorlike.float64
+        >>> tl.set_default_dtype(tl.float32)
+    """
+def set_default_tensor_type(t: Any) -> None:
+    """Set the default dtype, and the default device, to those of a legacy type or of its name.
+
+    Deprecated in favour of `set_default_dtype` and `set_default_device`.
+
+    >>> tl.set_default_tensor_type("torch.FloatTensor")
+    >>> tl.get_default_dtype()
+    tensorlike.float32
+    """
+def set_deterministic_debug_mode(debug_mode: builtins.int | builtins.str) -> None:
+    """Set `use_deterministic_algorithms` by a number or a word: 0 "default" is off, 1 "warn", 2 "error"."""
+def set_float32_matmul_precision(precision: builtins.str) -> None:
+    """Set the precision that PyTorch may multiply float32 matrices in: "highest", "high" or "medium".
+
+    Here they are multiplied in float32, whatever is set.
+
+    >>> tl.get_float32_matmul_precision()
+    'highest'
+    """
+def set_flush_denormal(mode: builtins.bool) -> builtins.bool:
+    """Return whether numbers close to zero can be set to zero as they are computed: False, and nothing is changed."""
+def set_memory_cache_limit(limit: builtins.int) -> None:
+    """Set how many bytes of memory may be kept for new results; 0 keeps none, and what is above is given back.
+
+    By default they are a sixteenth of the machine's memory (or of what a container may use), 1 GiB at most, unless the
+    environment variable `TENSORLIKE_MEMORY_CACHE_LIMIT` says otherwise. Nothing is ever kept without the native core
+    and under `TENSORLIKE_ALLOCATOR=system`. Raises TypeError for other values than integers, ValueError for negative
+    ones.
+
+    >>> before = tl.memory_stats()["cache_limit"]
+    >>> tl.set_memory_cache_limit(0)
+    >>> tl.memory_stats()["cached_bytes"]
+    0
+    >>> tl.set_memory_cache_limit(before)
+    """
+def set_num_interop_threads(num: builtins.int) -> None:
+    """Set the number of threads that PyTorch runs operations of `jit.fork` in. Here they run at once,
+    in their caller.
+    """
+def set_num_threads(num: builtins.int) -> None:
+    """Set the number of threads for large elementwise operations; 1 uses only the caller's thread.
+
+    Products of matrices are BLAS's, which reads OMP_NUM_THREADS when NumPy is imported. Raises RuntimeError for values
+    other than integers, for numbers below 1, and for more than 1024 threads or as many as there are cores, if these are
+    more: every thread takes memory, and PyTorch, which has no such limit, may end in a segmentation fault. Raises
+    ValueError for integers of more than 32 bits.
+
+    >>> before = tl.get_num_threads()
+    >>> tl.set_num_threads(1)
+    >>> tl.get_num_threads()
+    1
+    >>> tl.set_num_threads(before)
+    """
+def set_printoptions(precision: Any | None = None, threshold: builtins.float | None = None, edgeitems: Any | None = None, linewidth: builtins.float | None = None, profile: builtins.str | None = None, sci_mode: builtins.bool | None = None) -> None:
+    """Set how tensors print, in every thread; options that are not given stay, except `sci_mode`.
+
+    `precision` is the number of digits after the point, `threshold` the number of elements above which a tensor is
+    summarized, `edgeitems` how many entries a summary shows at each end of a dimension, and `linewidth` the columns
+    after which lines break. `profile` ("default", "short" or "full") sets these four first. `sci_mode` forces
+    scientific notation on or off; None, the default, decides by the values.
+
+    Raises ValueError for a precision that is no whole number, a negative count, or an unknown profile, and TypeError
+    for an option that is not a number.
+
+    Example::
+
+        >>> tl.set_printoptions(precision=2)
+        >>> tl.tensor([2.71828, -0.5])
+        tensor([ 2.72, -0.50])
+        >>> tl.set_printoptions(profile="default")
+        >>> tl.tensor([2.71828, -0.5])
+        tensor([ 2.7183, -0.5000])
+
+    Same as PyTorch's function of that name, which checks its arguments only when it prints and ignores an unknown
+    profile.
+    """
+def set_rng_state(new_state: Tensor) -> None:
+    """Restore a state of the CPU's default generator returned by `get_rng_state`.
+
+    Raises TypeError for values other than a tensor of bytes, RuntimeError for bytes that are no state.
+    """
+def set_warn_always(b: builtins.bool) -> None:
+    """Set whether PyTorch repeats warnings that its C++ code gives once. Python's filters rule
+    those of this library.
+    """
 @overload
-def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return each element divided by its absolute value, 0 for 0: the sign, defined for complex numbers too.
+
+    >>> tl.sgn(tl.tensor([3 + 4j, 0j]))
+    tensor([0.6000+0.8000j, 0.0000+0.0000j])
+    """
 @overload
 def sgn(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return `1 / (1 + exp(-input))` for each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.sigmoid(tl.tensor([0.0, 100.0]))
+    tensor([0.5000, 1.0000])
+    """
 @overload
 def sigmoid(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def sigmoid_(input: Tensor) -> Tensor: ...
+def sigmoid_(input: Tensor) -> Tensor:
+    """Return `1 / (1 + exp(-input))` for each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.sigmoid(tl.tensor([0.0, 100.0]))
+    tensor([0.5000, 1.0000])
+    """
 @overload
 def sigmoid_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return -1, 0 or 1 for each element, in its dtype; the derivative is zero.
+
+    For complex elements use `sgn`.
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.sign(tl.tensor([-2.5, 0.0, 3.0]))
+    tensor([-1.,  0.,  1.])
+    """
 @overload
 def sign(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return whether the sign of each element is negative, which it is for -0.0 too.
+
+    Raises NotImplementedError for complex elements.
+
+    >>> tl.signbit(tl.tensor([-1.0, -0.0, 0.0]))
+    tensor([ True,  True, False])
+    """
 @overload
 def signbit(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the sine of each element, an angle in radians.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.sin(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8415])
+    """
 @overload
 def sin(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def sin_(input: Tensor) -> Tensor: ...
+def sin_(input: Tensor) -> Tensor:
+    """Return the sine of each element, an angle in radians.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.sin(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8415])
+    """
 @overload
 def sin_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return `sin(pi * input) / (pi * input)` for each element, 1 for 0.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.sinc(tl.tensor([0.0, 0.5, 1.5]))
+    tensor([ 1.0000,  0.6366, -0.2122])
+    """
 @overload
 def sinc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def sinc_(input: Tensor) -> Tensor: ...
+def sinc_(input: Tensor) -> Tensor:
+    """Return `sin(pi * input) / (pi * input)` for each element, 1 for 0.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.sinc(tl.tensor([0.0, 0.5, 1.5]))
+    tensor([ 1.0000,  0.6366, -0.2122])
+    """
 @overload
 def sinc_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the hyperbolic sine of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.sinh(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.1752])
+    """
 @overload
 def sinh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def sinh_(input: Tensor) -> Tensor: ...
+def sinh_(input: Tensor) -> Tensor:
+    """Return the hyperbolic sine of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.sinh(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.1752])
+    """
 @overload
 def sinh_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor: ...
+def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of the slices from `start` to `end` along `dim`, `step` apart, in its own memory.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.slice_copy(tl.arange(5), 0, 1, 4, 2)
+    tensor([1, 3])
+    """
 @overload
 def slice_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def slice_inverse(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor: ...
+def slice_inverse(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
+    """Return the view of the memory of `input` with the geometry of `src`: the tensor that a slice was taken from.
+
+    `dim`, `start`, `end` and `step` describe the slice, and are not used. Raises RuntimeError when the memory of
+    `input` is too small.
+
+    >>> x = tl.arange(4)
+    >>> x[1:3].slice_inverse(x, 0, 1, 3)
+    tensor([0, 1, 2, 3])
+    """
 @overload
 def slice_inverse(input: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Any: ...
 @overload
-def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor: ...
+def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of `input` whose slices from `start` to `end` along `dim`, `step` apart, are those of `src`.
+
+    Raises RuntimeError unless `src` has the shape of those slices.
+
+    >>> tl.slice_scatter(tl.zeros(4), tl.ones(2), 0, 1, 3)
+    tensor([0., 1., 1., 0.])
+    """
 @overload
 def slice_scatter(input: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def slogdet(input: Tensor) -> return_types.slogdet: ...
+def slogdet(input: Tensor) -> return_types.slogdet:
+    """Return the sign and the logarithm of the absolute value of a determinant, as `linalg.slogdet` does.
+
+    >>> tl.slogdet(tl.eye(2)).logabsdet
+    tensor(0.)
+    """
 @overload
 def slogdet(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def softmax(input: Tensor, dim: builtins.int, dtype: Dtype | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def softmax(input: Tensor, dim: builtins.int, dtype: Dtype | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the softmax along `dim`: exponentials divided by their sum.
+
+    `dtype` converts the input first; without it integers are refused with a NotImplementedError.
+
+    >>> tl.softmax(tl.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
 @overload
 def softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, dtype: Dtype | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.sort: ...
+def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.sort:
+    """Return the elements sorted along `dim` and their indices, as a named tuple (values, indices).
+
+    NaN counts as the largest. Equal elements keep their order, whether `stable` asks for it or not. Complex tensors are
+    refused with a RuntimeError.
+
+    >>> tl.sort(tl.tensor([3, 1, 2]), descending=True)
+    tensorlike.return_types.sort(
+    values=tensor([3, 2, 1]),
+    indices=tensor([0, 2, 1]))
+    """
 @overload
 def sort(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
-def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, check_invariants: builtins.bool | None = None, is_coalesced: builtins.bool | None = None) -> Any: ...
+def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, check_invariants: builtins.bool | None = None, is_coalesced: builtins.bool | None = None) -> Any:
+    """Return a sparse tensor with `values` at the places that the columns of `indices` name.
+
+    Values at the same place are added up. Values with more than one dimension have dense dimensions, which follow the
+    sparse ones. Without a `size` it is the least that has all places; with a size alone the tensor is empty.
+
+    Args:
+        indices: A matrix of integers: a row for each sparse dimension, a column for each value.
+        values: The values; gradients flow to them unless `requires_grad` asks for a leaf.
+        size: The size of the tensor.
+        dtype: The dtype, that of the values unless given.
+        layout: `sparse_coo`.
+        device: The device, that of the values unless given.
+        pin_memory: Refused, here as where there is no device.
+        requires_grad: Whether gradients are computed for the tensor.
+        check_invariants: Whether to check the indices: see `sparse.check_sparse_tensor_invariants`.
+        is_coalesced: Whether the indices are in order and each comes once.
+
+    Raises RuntimeError for indices, values and a size that do not fit.
+
+    >>> tl.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 0.]])
+
+    Source: PyTorch's `torch.sparse_coo_tensor`.
+    """
 @overload
-def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
+def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    """Split `tensor` along `dim` into views of one size, except the last, or of given sizes.
+
+    Raises RuntimeError when given sizes do not sum to the size of the dimension.
+
+    >>> tl.split(tl.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
 @overload
 def split(tensor: Tensor | SupportsTorchFunction, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> Any: ...
 @overload
-def split_copy(input: Tensor, split_size: builtins.int, dim: builtins.int = 0, *, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]: ...
+def split_copy(input: Tensor, split_size: builtins.int, dim: builtins.int = 0, *, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]:
+    """Return copies of the parts that `split` returns, each in its own memory, or in that of `out`.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.split_copy(tl.arange(3), 2)
+    (tensor([0, 1]), tensor([2]))
+    """
 @overload
 def split_copy(input: Tensor | SupportsTorchFunction, split_size: builtins.int, dim: builtins.int = 0, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 @overload
-def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
+def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    """Split `input` along `dim` into views of the given sizes.
+
+    Raises RuntimeError when the sizes do not sum to the size of the dimension.
+
+    >>> tl.split_with_sizes(tl.arange(3), [1, 2])
+    (tensor([0]), tensor([1, 2]))
+    """
 @overload
 def split_with_sizes(input: Tensor | SupportsTorchFunction, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> Any: ...
 @overload
-def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]: ...
+def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]:
+    """Return copies of the parts of the given sizes along `dim`, each in its own memory, or in that of `out`.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.split_with_sizes_copy(tl.arange(3), [1, 2])
+    (tensor([0]), tensor([1, 2]))
+    """
 @overload
 def split_with_sizes_copy(input: Tensor | SupportsTorchFunction, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 @overload
-def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the square root of each element, nan for a negative real one.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.sqrt(tl.tensor([4.0, 9.0]))
+    tensor([2., 3.])
+    """
 @overload
 def sqrt(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def sqrt_(input: Tensor) -> Tensor: ...
+def sqrt_(input: Tensor) -> Tensor:
+    """Return the square root of each element, nan for a negative real one.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.sqrt(tl.tensor([4.0, 9.0]))
+    tensor([2., 3.])
+    """
 @overload
 def sqrt_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def square(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the square of each element.
+
+    Booleans give int64; every other dtype stays.
+
+    >>> tl.square(tl.tensor([-2.0, 3.0]))
+    tensor([4., 9.])
+    """
 @overload
 def square(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def square_(input: Tensor) -> Tensor: ...
+def square_(input: Tensor) -> Tensor:
+    """Return the square of each element.
+
+    Booleans give int64; every other dtype stays.
+
+    >>> tl.square(tl.tensor([-2.0, 3.0]))
+    tensor([4., 9.])
+    """
 @overload
 def square_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def squeeze(input: Tensor, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None) -> Tensor: ...
+def squeeze(input: Tensor, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None) -> Tensor:
+    """Return a view of `input` without its dimensions of size 1, or without those of them in `dim`.
+
+    >>> tl.ones(1, 2, 1).squeeze().shape, tl.ones(1, 2, 1).squeeze(0).shape
+    (tensorlike.Size([2]), tensorlike.Size([2, 1]))
+    """
 @overload
 def squeeze(input: Tensor | SupportsTorchFunction, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None) -> Any: ...
 @overload
-def squeeze_copy(input: Tensor, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def squeeze_copy(input: Tensor, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of `input` without its dimensions of size 1, in its own memory.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.squeeze_copy(tl.ones(1, 2))
+    tensor([1., 1.])
+    """
 @overload
 def squeeze_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor: ...
+def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Return tensors of one shape joined along a new dimension `dim`, in their common dtype.
+
+    Raises RuntimeError when the shapes differ, or for no tensors at all.
+
+    >>> tl.stack([tl.tensor([1, 2]), tl.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
 @overload
 def stack(tensors: Sequence[Tensor | SupportsTorchFunction], dim: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def std(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor: ...
+def std(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor:
+    """Return the standard deviation over the dimensions `dim`, or over all: the square root of `var`.
+
+    >>> tl.std(tl.tensor([[1.0, 3.0], [2.0, 2.0]]), dim=1)
+    tensor([1.4142, 0.0000])
+    """
 @overload
 def std(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def std_mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+def std_mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]:
+    """Return the standard deviation and the mean over the dimensions `dim`, or over all; see `std`.
+
+    >>> tl.std_mean(tl.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
 @overload
 def std_mean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Any: ...
 @overload
-def stft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: Any = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor: ...
+def stft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: Any = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
+    """Return the short-time Fourier transform: window overlapping frames of the signal and transform each.
+
+    Takes a signal of shape (time) or (batch, time); the result is (frequency, frame) or (batch, frequency, frame).
+    Raises RuntimeError for lengths that do not match. Composes `unfold` and `fft`.
+
+    Args:
+        n_fft: the size of a frame and of its transform.
+        hop_length: the distance between frames, `n_fft // 4` unless given.
+        win_length: the size of the window, `n_fft` unless given; a shorter one is centred in the frame.
+        window: the weights of the elements of a frame, ones unless given.
+        center: whether to pad the signal on both sides, so that frames are centred at multiples of `hop_length`.
+        pad_mode: the mode of that padding, one of those of `nn.functional.pad`.
+        normalized: whether to divide by the root of `n_fft`.
+        onesided: whether to leave out the redundant frequencies; True for real input unless given.
+        return_complex: whether the result is complex, which must be given for real input; False returns the parts in a
+            last dimension of size 2.
+        align_to_window: whether frames begin where the window does, only without `center`.
+
+    >>> tl.stft(tl.tensor([1.0, 2.0, 3.0, 4.0]), 2, 2, center=False, return_complex=True)
+    tensor([[ 3.+0.j,  7.+0.j],
+            [-1.+0.j, -1.+0.j]])
+    """
 @overload
 def stft(input: Tensor | SupportsTorchFunction, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | SupportsTorchFunction | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: Any = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Any: ...
 @overload
-def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
+def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """Return `input - alpha * other`, element by element, with broadcasting.
+
+    The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
+
+    >>> tl.sub(tl.tensor([5, 6]), 2)
+    tensor([3, 4])
+    """
 @overload
 def sub(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def subtract(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
+def subtract(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+    """Return `input - alpha * other`, element by element, with broadcasting.
+
+    The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
+
+    >>> tl.sub(tl.tensor([5, 6]), 2)
+    tensor([3, 4])
+    """
 @overload
 def subtract(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def sum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
+def sum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """Return the sum of all elements, or over the dimensions `dim`.
+
+    Integers and booleans are summed in int64, half precision in float32; `dtype` converts the input first.
+
+    >>> tl.sum(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+    tensor([4., 6.])
+    """
 @overload
 def sum(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def svd(input: Tensor, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.svd: ...
+def svd(input: Tensor, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.svd:
+    """Return the singular value decomposition of a matrix as U, S and V, where `linalg.svd` gives V's adjoint.
+
+    U and V are reduced if `some`, and zeros without `compute_uv`.
+
+    >>> tl.svd(tl.ones(3, 2)).V.shape
+    tensorlike.Size([2, 2])
+
+    Same as PyTorch's function of that name, without its warning to use `linalg.svd` instead.
+    """
 @overload
 def svd(input: Tensor | SupportsTorchFunction, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 @overload
-def svd_lowrank(A: Tensor, q: builtins.int | None = 6, niter: builtins.int | None = 2, M: Tensor | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]: ...
+def svd_lowrank(A: Tensor, q: builtins.int | None = 6, niter: builtins.int | None = 2, M: Tensor | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
+    """Return U, S and V with U diag(S) V^H near A, or A - M: approximately the `q` largest singular values.
+
+    A has shape (..., m, n) and U (..., m, k), S (..., k), V (..., n, k) with k = min(q, m, n); M broadcasts to A. The
+    result depends on random numbers, the less the more iterations `niter` of subspace iteration are made and the faster
+    the singular values fall. For small matrices `linalg.svd` is faster and exact. Raises ValueError for fewer than two
+    dimensions and RuntimeError for integers. Composes `linalg.qr` and `linalg.svd`.
+
+    >>> A = tl.arange(12.0).reshape(4, 3)
+    >>> U, S, V = tl.svd_lowrank(A, q=2)
+    >>> tl.allclose((U * S) @ V.mH, A, atol=1e-4)
+    True
+
+    Same as PyTorch's function of that name, with random numbers of its own.
+    """
 @overload
 def svd_lowrank(A: Tensor | SupportsTorchFunction, q: builtins.int | None = 6, niter: builtins.int | None = 2, M: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor: ...
+def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+    """Return a view of `input` with two dimensions exchanged, as `transpose` does.
+
+    >>> tl.ones(2, 3).swapaxes(0, 1).shape
+    tensorlike.Size([3, 2])
+    """
 @overload
 def swapaxes(input: Tensor | SupportsTorchFunction, axis0: builtins.int, axis1: builtins.int) -> Any: ...
 @overload
-def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor: ...
+def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+    """Return a view of `input` with two dimensions exchanged, as `transpose` does.
+
+    >>> tl.ones(2, 3).swapdims(0, 1).shape
+    tensorlike.Size([3, 2])
+    """
 @overload
 def swapdims(input: Tensor | SupportsTorchFunction, dim0: builtins.int, dim1: builtins.int) -> Any: ...
-def sym_constrain_range(size: Any, *, min: builtins.int | None = None, max: builtins.int | None = None) -> None: ...
-def sym_fresh_size(expr: Any) -> Any: ...
+def sym_constrain_range(size: Any, *, min: builtins.int | None = None, max: builtins.int | None = None) -> None:
+    """Raise RuntimeError unless a number is at least `min` and at most `max`."""
+def sym_fresh_size(expr: Any) -> Any:
+    """Return a size as it is, the element of a tensor."""
 @overload
-def t(input: Tensor) -> Tensor: ...
+def t(input: Tensor) -> Tensor:
+    """Return a view of a matrix with its two dimensions exchanged; of fewer dimensions, a view of the same.
+
+    Raises RuntimeError for more than two dimensions.
+
+    >>> tl.ones(2, 3).t().shape
+    tensorlike.Size([3, 2])
+    """
 @overload
 def t(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of the transpose of a matrix, in its own memory.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.t_copy(tl.ones(1, 2))
+    tensor([[1.],
+            [1.]])
+    """
 @overload
 def t_copy(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the elements of the flattened `input` selected by `index`; negative indices count from the end.
+
+    Raises IndexError for an index out of range, and RuntimeError unless `index` is int64.
+
+    >>> tl.take(tl.tensor([[1, 2], [3, 4]]), tl.tensor([0, 3]))
+    tensor([1, 4])
+    """
 @overload
 def take(input: Tensor | SupportsTorchFunction, index: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the elements of `input` selected by `indices` along `dim`; the other dimensions broadcast.
+
+    Without `dim` the input is flattened. Raises RuntimeError when the numbers of dimensions differ.
+
+    >>> x = tl.tensor([[3, 1], [2, 4]])
+    >>> tl.take_along_dim(x, tl.tensor([[0]]), 1)
+    tensor([[3],
+            [2]])
+    """
 @overload
 def take_along_dim(input: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the tangent of each element, an angle in radians.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.tan(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.5574])
+    """
 @overload
 def tan(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def tan_(input: Tensor) -> Tensor: ...
+def tan_(input: Tensor) -> Tensor:
+    """Return the tangent of each element, an angle in radians.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.tan(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.5574])
+    """
 @overload
 def tan_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the hyperbolic tangent of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.tanh(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7616])
+    """
 @overload
 def tanh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def tanh_(input: Tensor) -> Tensor: ...
+def tanh_(input: Tensor) -> Tensor:
+    """Return the hyperbolic tangent of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.tanh(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7616])
+    """
 @overload
 def tanh_(input: Tensor | SupportsTorchFunction) -> Any: ...
-def tensor(data: Any, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
+def tensor(data: Any, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+    """Return a new tensor with a copy of `data`: numbers, nested sequences, arrays or tensors.
+
+    The dtype is inferred (the default dtype for floats, int64 for integers) unless given. Raises ValueError for ragged
+    sequences, TypeError or RuntimeError for values other than numbers.
+
+    >>> tl.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    """
 @overload
-def tensor_split(input: Tensor, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> builtins.tuple[Tensor, ...]: ...
+def tensor_split(input: Tensor, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> builtins.tuple[Tensor, ...]:
+    """Split `input` along `dim` into a number of views, or at the given indices.
+
+    Raises RuntimeError for fewer than one part.
+
+    >>> tl.tensor_split(tl.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    >>> tl.tensor_split(tl.arange(5), (1, 4))
+    (tensor([0]), tensor([1, 2, 3]), tensor([4]))
+    """
 @overload
 def tensor_split(input: Tensor | SupportsTorchFunction, indices_or_sections: Tensor | SupportsTorchFunction | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> Any: ...
 @overload
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor: ...
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
+    """Return the product of two tensors, summed over dimensions of both.
+
+    With an integer, those are the last `dims` of `a` and the first `dims` of `b`; with two lists, the dimensions of `a`
+    in the first are summed with those of `b` in the second, one to one. The result has the remaining dimensions of `a`,
+    then those of `b`. Raises RuntimeError when sizes do not match or dtypes differ.
+
+    >>> tl.tensordot(tl.ones(2, 3, 4), tl.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
+    tensorlike.Size([2, 5])
+    """
 @overload
 def tensordot(a: Tensor | SupportsTorchFunction, b: Tensor | SupportsTorchFunction, dims: Any = 2, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def threshold(input: Tensor, threshold: builtins.float, value: builtins.float, *, out: Tensor | None = None) -> Tensor: ...
+def threshold(input: Tensor, threshold: builtins.float, value: builtins.float, *, out: Tensor | None = None) -> Tensor:
+    """Return the elements of `input` that are above `threshold`, and `value` in place of the others.
+
+    >>> tl.threshold(tl.tensor([1.0, 2.0, 3.0]), 1.5, 20)
+    tensor([20.,  2.,  3.])
+    """
 @overload
 def threshold(input: Tensor | SupportsTorchFunction, threshold: builtins.float, value: builtins.float, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor: ...
+def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
+    """Write `threshold(input, threshold, value)` into `input`, and return it.
+
+    >>> tl.threshold_(tl.tensor([1.0, 2.0]), 1.5, 0)
+    tensor([0., 2.])
+    """
 @overload
 def threshold_(input: Tensor | SupportsTorchFunction, threshold: builtins.float, value: builtins.float) -> Any: ...
 @overload
-def tile(input: Tensor, dims: Sequence[builtins.int]) -> Tensor: ...
+def tile(input: Tensor, dims: Sequence[builtins.int]) -> Tensor:
+    """Return `dims` copies of `input` side by side along its last dimensions, one along the others.
+
+    >>> tl.tile(tl.tensor([[1, 2]]), (2,))
+    tensor([[1, 2, 1, 2]])
+    """
 @overload
 def tile(input: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int]) -> Any: ...
-def to_dlpack(tensor: Tensor) -> Any: ...
+def to_dlpack(tensor: Tensor) -> Any:
+    """Return a capsule through which another library shares the memory of `tensor`, once.
+
+    >>> tl.from_dlpack(tl.to_dlpack(tl.ones(2)))
+    tensor([1., 1.])
+    """
 @overload
-def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.topk: ...
+def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.topk:
+    """Return the `k` largest (or smallest) elements along `dim` and their indices, as a named tuple (values, indices).
+
+    NaN counts as the largest. Raises RuntimeError when there are fewer than `k`, and for boolean and complex tensors.
+
+    >>> tl.topk(tl.tensor([1.0, 4.0, 2.0, 3.0]), 2)
+    tensorlike.return_types.topk(
+    values=tensor([4., 3.]),
+    indices=tensor([1, 3]))
+    """
 @overload
 def topk(input: Tensor | SupportsTorchFunction, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 @overload
-def trace(input: Tensor) -> Tensor: ...
+def trace(input: Tensor) -> Tensor:
+    """Return the sum of the diagonal of a matrix; int64 for integers.
+
+    Raises RuntimeError for other than two dimensions.
+
+    >>> tl.trace(tl.tensor([[1, 2], [3, 4]]))
+    tensor(5)
+    """
 @overload
 def trace(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor: ...
+def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+    """Return a view of `input` with two dimensions exchanged.
+
+    >>> tl.ones(2, 3).transpose(0, 1).shape
+    tensorlike.Size([3, 2])
+    """
 @overload
 def transpose(input: Tensor | SupportsTorchFunction, dim0: builtins.int, dim1: builtins.int) -> Any: ...
 @overload
-def transpose_copy(input: Tensor, dim0: builtins.int, dim1: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
+def transpose_copy(input: Tensor, dim0: builtins.int, dim1: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of `input` with two dimensions swapped, in its own memory.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.transpose_copy(tl.ones(1, 2), 0, 1)
+    tensor([[1.],
+            [1.]])
+    """
 @overload
 def transpose_copy(input: Tensor | SupportsTorchFunction, dim0: builtins.int, dim1: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Tensor: ...
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Tensor:
+    """Return the integral along `dim` of a function with the values `y`, by the trapezoidal rule.
+
+    At the points `x`, or at points `dx` apart (1 unless given). Raises RuntimeError for booleans and for another number
+    of points than values.
+
+    >>> tl.trapezoid(tl.tensor([1.0, 2.0, 4.0])), tl.trapezoid(tl.tensor([1.0, 2.0]), tl.tensor([0.0, 4.0]))
+    (tensor(4.5000), tensor(6.))
+    """
 @overload
 def trapezoid(y: Tensor | SupportsTorchFunction, x: Tensor | SupportsTorchFunction | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Any: ...
 @overload
-def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Tensor: ...
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Tensor:
+    """Return the integral along `dim` of a function with the values `y`, by the trapezoidal rule.
+
+    At the points `x`, or at points `dx` apart (1 unless given). Raises RuntimeError for booleans and for another number
+    of points than values.
+
+    >>> tl.trapezoid(tl.tensor([1.0, 2.0, 4.0])), tl.trapezoid(tl.tensor([1.0, 2.0]), tl.tensor([0.0, 4.0]))
+    (tensor(4.5000), tensor(6.))
+    """
 @overload
 def trapz(y: Tensor | SupportsTorchFunction, x: Tensor | SupportsTorchFunction | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Any: ...
 @overload
-def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.triangular_solve: ...
+def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.triangular_solve:
+    """Return the solution X of A X = b for triangular matrices A, or for their transposes, and a copy of A.
+
+    >>> tl.triangular_solve(tl.tensor([[3.0], [4.0]]), tl.tensor([[1.0, 1.0], [0.0, 2.0]])).solution
+    tensor([[1.],
+            [2.]])
+
+    Same as PyTorch's function of that name, without its warning to use `linalg.solve_triangular` instead.
+    """
 @overload
 def triangular_solve(b: Tensor | SupportsTorchFunction, A: Tensor | SupportsTorchFunction, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 @overload
-def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor: ...
+def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Return the matrices in the last two dimensions of `input` with zeros above a diagonal (0 is the main one).
+
+    Raises RuntimeError for fewer than two dimensions.
+
+    >>> tl.tril(tl.ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
 @overload
 def tril(input: Tensor | SupportsTorchFunction, diagonal: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, layout: Any = None) -> Tensor: ...
+def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, layout: Any = None) -> Tensor:
+    """Return the rows and the columns of the elements on and below a diagonal of a `row` by `col` matrix.
+
+    >>> tl.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
 @overload
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2.0, eps: builtins.float = 1e-06, swap: builtins.bool = False, reduction: builtins.int = 0) -> Tensor: ...
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2.0, eps: builtins.float = 1e-06, swap: builtins.bool = False, reduction: builtins.int = 0) -> Tensor:
+    """Return `max(0, margin + d(anchor, positive) - d(anchor, negative))`, reduced by number.
+
+    The arguments are those of `nn.functional.triplet_margin_loss`, but `margin` may have any sign; `reduction` is 0
+    (none), 1 (mean) or 2 (sum).
+
+    >>> a, b, c = tl.tensor([[0.0]]), tl.tensor([[1.0]]), tl.tensor([[1.5]])
+    >>> tl.triplet_margin_loss(a, b, c, reduction=1)
+    tensor(0.5000)
+    """
 @overload
 def triplet_margin_loss(anchor: Tensor | SupportsTorchFunction, positive: Tensor | SupportsTorchFunction, negative: Tensor | SupportsTorchFunction, margin: builtins.float = 1.0, p: builtins.float = 2.0, eps: builtins.float = 1e-06, swap: builtins.bool = False, reduction: builtins.int = 0) -> Any: ...
 @overload
-def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor: ...
+def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Return the matrices in the last two dimensions of `input` with zeros below a diagonal (0 is the main one).
+
+    Raises RuntimeError for fewer than two dimensions.
+
+    >>> tl.triu(tl.ones(2, 2))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
 @overload
 def triu(input: Tensor | SupportsTorchFunction, diagonal: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, layout: Any = None) -> Tensor: ...
+def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, layout: Any = None) -> Tensor:
+    """Return the rows and the columns of the elements on and above a diagonal of a `row` by `col` matrix.
+
+    >>> tl.triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
 @overload
-def true_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def true_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the quotient of `input` and `other`, element by element, with broadcasting: `div` without rounding.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.true_divide(tl.tensor([1, 2]), 4)
+    tensor([0.2500, 0.5000])
+    """
 @overload
 def true_divide(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
+
+    Raises NotImplementedError for boolean and complex elements.
+
+    >>> tl.trunc(tl.tensor([1.7, -1.7]))
+    tensor([ 1., -1.])
+    """
 @overload
 def trunc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def trunc_(input: Tensor) -> Tensor: ...
+def trunc_(input: Tensor) -> Tensor:
+    """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
+
+    Raises NotImplementedError for boolean and complex elements.
+
+    >>> tl.trunc(tl.tensor([1.7, -1.7]))
+    tensor([ 1., -1.])
+    """
 @overload
 def trunc_(input: Tensor | SupportsTorchFunction) -> Any: ...
-def typename(obj: Any, /) -> builtins.str: ...
+def typename(obj: Any, /) -> builtins.str:
+    """Return the name of the type of `obj` with its module; of a tensor, its `type()`.
+
+    >>> tl.typename(tl.ones(1)), tl.typename(3), tl.typename(tl.nn.Parameter)
+    ('tensorlike.FloatTensor', 'int', 'tensorlike.tensor.parameter.Parameter')
+    """
 @overload
-def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
+def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    """Remove dimension `dim`; return a tuple of views, one for each index.
+
+    Raises IndexError for a tensor without dimensions.
+
+    >>> tl.unbind(tl.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
 @overload
 def unbind(input: Tensor | SupportsTorchFunction, dim: builtins.int = 0) -> Any: ...
 @overload
-def unbind_copy(input: Tensor, dim: builtins.int = 0, *, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]: ...
+def unbind_copy(input: Tensor, dim: builtins.int = 0, *, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]:
+    """Return copies of the slices along `dim`, each in its own memory, or in that of `out`.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.unbind_copy(tl.arange(2))
+    (tensor(0), tensor(1))
+    """
 @overload
 def unbind_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int = 0, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 @overload
-def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor: ...
+def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
+    """Return a view of `input` with dimension `dim` split into several of the given sizes, one of which may be -1.
+
+    Raises RuntimeError unless their product is the size of the dimension.
+
+    The method is overridable too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+    >>> tl.ones(2, 6).unflatten(1, (-1, 2)).shape
+    tensorlike.Size([2, 3, 2])
+    """
 @overload
 def unflatten(input: Tensor | SupportsTorchFunction, dim: builtins.int, sizes: Sequence[builtins.int]) -> Any: ...
 @overload
-def unfold_copy(input: Tensor, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
+def unfold_copy(input: Tensor, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of the windows that `unfold` returns, in its own memory.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.unfold_copy(tl.arange(4), 0, 2, 1)
+    tensor([[0, 1],
+            [1, 2],
+            [2, 3]])
+    """
 @overload
 def unfold_copy(input: Tensor | SupportsTorchFunction, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Tensor: ...
+def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Tensor:
+    """Return the distinct elements in ascending order, or the distinct slices along `dim`.
+
+    With `return_inverse` also the index of each element in the result; with `return_counts`, the number of occurrences.
+    Every NaN is distinct. The order is ascending whether `sorted` asks for it or not. The result has no derivative.
+    Complex tensors are refused with a NotImplementedError.
+
+    >>> tl.unique(tl.tensor([3, 1, 2, 1]), return_counts=True)
+    (tensor([1, 2, 3]), tensor([2, 1, 1]))
+    """
 @overload
 def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> builtins.tuple[Tensor, ...]: ...
 @overload
@@ -2295,7 +6502,15 @@ def unique(input: Tensor | SupportsTorchFunction, sorted: builtins.bool = True, 
 @overload
 def unique(input: Tensor | SupportsTorchFunction, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any: ...
 @overload
-def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Tensor: ...
+def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Tensor:
+    """Collapse each run of equal consecutive elements (or slices along `dim`) to its first.
+
+    With `return_inverse` also the index of each element in the result; with `return_counts`, the lengths of the runs.
+    The result has no derivative. Complex tensors are refused with a NotImplementedError.
+
+    >>> tl.unique_consecutive(tl.tensor([1, 1, 2, 2, 1]))
+    tensor([1, 2, 1])
+    """
 @overload
 def unique_consecutive(input: Tensor, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> builtins.tuple[Tensor, ...]: ...
 @overload
@@ -2303,77 +6518,212 @@ def unique_consecutive(input: Tensor | SupportsTorchFunction, return_inverse: Li
 @overload
 def unique_consecutive(input: Tensor | SupportsTorchFunction, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any: ...
 @overload
-def unravel_index(indices: Tensor, shape: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]: ...
+def unravel_index(indices: Tensor, shape: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+    """Convert flat indices to coordinates in a tensor of that shape.
+
+    Raises ValueError when an index is out of range or the shape is negative, and TypeError unless they are integers.
+
+    >>> tl.unravel_index(tl.tensor([1, 5]), (2, 3))
+    (tensor([0, 1]), tensor([1, 2]))
+    """
 @overload
 def unravel_index(indices: Tensor | SupportsTorchFunction, shape: builtins.int | Sequence[builtins.int]) -> Any: ...
 @overload
-def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
+def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    """Return the parts that `chunk` returns, each in its own memory, so that it can be written to.
+
+    >>> tl.unsafe_chunk(tl.arange(3), 2)
+    (tensor([0, 1]), tensor([2]))
+    """
 @overload
 def unsafe_chunk(input: Tensor | SupportsTorchFunction, chunks: builtins.int, dim: builtins.int = 0) -> Any: ...
 @overload
-def unsafe_split(input: Tensor, split_size: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
+def unsafe_split(input: Tensor, split_size: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    """Return the parts that `split` returns, each in its own memory, so that it can be written to.
+
+    >>> tl.unsafe_split(tl.arange(3), 2)
+    (tensor([0, 1]), tensor([2]))
+    """
 @overload
 def unsafe_split(input: Tensor | SupportsTorchFunction, split_size: builtins.int, dim: builtins.int = 0) -> Any: ...
 @overload
-def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    """Return the parts that `split_with_sizes` returns, each in its own memory, so that it can be written to.
+
+    >>> tl.unsafe_split_with_sizes(tl.arange(3), [1, 2])
+    (tensor([0]), tensor([1, 2]))
+    """
 @overload
 def unsafe_split_with_sizes(input: Tensor | SupportsTorchFunction, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> Any: ...
 @overload
-def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor: ...
+def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
+    """Return a view of `input` with a dimension of size 1 inserted before dimension `dim`.
+
+    >>> tl.ones(2).unsqueeze(0).shape, tl.ones(2).unsqueeze(-1).shape
+    (tensorlike.Size([1, 2]), tensorlike.Size([2, 1]))
+    """
 @overload
 def unsqueeze(input: Tensor | SupportsTorchFunction, dim: builtins.int) -> Any: ...
 @overload
-def unsqueeze_copy(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
+def unsqueeze_copy(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of `input` with a dimension of size 1 inserted, in its own memory.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.unsqueeze_copy(tl.ones(2), 0)
+    tensor([[1., 1.]])
+    """
 @overload
 def unsqueeze_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def use_deterministic_algorithms(mode: builtins.bool, *, warn_only: builtins.bool = False) -> None: ...
+def use_deterministic_algorithms(mode: builtins.bool, *, warn_only: builtins.bool = False) -> None:
+    """Set whether only deterministic algorithms may be used.
+
+    Kernels on the CPU are deterministic in any case; on a GPU, CuPy adds up values for one index (`index_add`,
+    `scatter_add`, `embedding`'s gradient) in no fixed order, whatever is set here.
+
+    >>> tl.use_deterministic_algorithms(True)
+    >>> tl.are_deterministic_algorithms_enabled()
+    True
+    >>> tl.use_deterministic_algorithms(False)
+    """
 @overload
-def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor: ...
+def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor:
+    """Return the powers of each element of a vector as a row, the highest first unless `increasing`.
+
+    There are N of them, as many as elements if N is left out. Raises RuntimeError unless `x` is a vector. Composes
+    `cumprod`.
+
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+    >>> tl.vander(tl.tensor([1, 2, 3]), N=2)
+    tensor([[1, 1],
+            [2, 1],
+            [3, 1]])
+    """
 @overload
 def vander(x: Tensor | SupportsTorchFunction, N: builtins.int | None = None, increasing: builtins.bool = False) -> Any: ...
 @overload
-def var(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor: ...
+def var(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor:
+    """Return the variance over the dimensions `dim`, or over all: the sum of squared deviations, divided by their
+    number minus `correction`.
+
+    `correction` is 1 unless given; `unbiased` (which may stand in the place of `dim`) is the older form, True for 1 and
+    False for 0. The variance of complex numbers is real. Raises RuntimeError for integers.
+
+    >>> tl.var(tl.tensor([1.0, 2.0, 3.0, 4.0]), correction=0)
+    tensor(1.2500)
+    """
 @overload
 def var(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def var_mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+def var_mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]:
+    """Return the variance and the mean over the dimensions `dim`, or over all; see `var`.
+
+    >>> tl.var_mean(tl.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
 @overload
 def var_mean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Any: ...
 @overload
-def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the sum of the products of the elements of two vectors, those of the first conjugated.
+
+    Raises RuntimeError for anything else than two vectors of one length and dtype.
+
+    >>> tl.vdot(tl.tensor([1j]), tl.tensor([1j]))
+    tensor(1.+0.j)
+    """
 @overload
 def vdot(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def view_as_complex(input: Tensor) -> Tensor: ...
+def view_as_complex(input: Tensor) -> Tensor:
+    """Return a view of a real tensor whose last dimension holds the two parts as a complex one.
+
+    Takes float32 and float64 with a last dimension of size 2 and stride 1; raises RuntimeError otherwise.
+
+    >>> tl.view_as_complex(tl.tensor([[1.0, 2.0], [3.0, -4.0]]))
+    tensor([1.+2.j, 3.-4.j])
+    """
 @overload
 def view_as_complex(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of pairs of parts as complex elements, in its own memory.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.view_as_complex_copy(tl.tensor([[1.0, 2.0]]))
+    tensor([1.+2.j])
+    """
 @overload
 def view_as_complex_copy(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def view_as_real(input: Tensor) -> Tensor: ...
+def view_as_real(input: Tensor) -> Tensor:
+    """Return a view of a complex tensor as a real one with a last dimension of size 2, the two parts.
+
+    Raises RuntimeError for a real tensor.
+
+    >>> tl.view_as_real(tl.tensor([1 + 2j, 3 - 4j]))
+    tensor([[ 1.,  2.],
+            [ 3., -4.]])
+    """
 @overload
 def view_as_real(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of complex elements as pairs of their parts, in its own memory.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.view_as_real_copy(tl.tensor([1 + 2j]))
+    tensor([[1., 2.]])
+    """
 @overload
 def view_as_real_copy(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def view_copy(input: Tensor, size: Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor: ...
+def view_copy(input: Tensor, size: Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor:
+    """Return a copy of the elements of `input` in the shape `size`, in its own memory.
+
+    Raises the errors of the function without `_copy`.
+
+    >>> tl.view_copy(tl.arange(4), (2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
 @overload
 def view_copy(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def vsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]: ...
+def vsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+    """Split `input` along its first dimension: evenly, or at given indices.
+
+    >>> tl.vsplit(tl.tensor([[1, 2], [3, 4]]), 2)
+    (tensor([[1, 2]]), tensor([[3, 4]]))
+    """
 @overload
 def vsplit(input: Tensor | SupportsTorchFunction, indices_or_sections: builtins.int | Sequence[builtins.int]) -> Any: ...
 @overload
-def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Return the tensors joined along their first dimension; one-dimensional ones are rows.
+
+    >>> tl.vstack([tl.tensor([1, 2]), tl.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
 @overload
 def vstack(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def wait(future: Any[Any]) -> Any: ...
+def wait(future: Any[Any]) -> Any:
+    """Wait for a future and return its result."""
 @overload
-def where(condition: Tensor) -> builtins.tuple[Tensor, ...]: ...
+def where(condition: Tensor) -> builtins.tuple[Tensor, ...]:
+    """Return the elements of `input` where `condition` is true and those of `other` elsewhere, with broadcasting.
+
+    With a condition alone, the indices of its true elements, one tensor a dimension. The condition must be boolean;
+    raises RuntimeError otherwise.
+
+    >>> x = tl.tensor([-1.0, 2.0])
+    >>> tl.where(x > 0, x, 0.0), tl.where(x > 0)
+    (tensor([0., 2.]), (tensor([1]),))
+    """
 @overload
 def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -2381,22 +6731,52 @@ def where(condition: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
 def where(condition: Tensor | SupportsTorchFunction, input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.xlogy(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
+    tensor([0., 0.])
+    """
 @overload
 def xlogy(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def xlogy_(input: Tensor | Number, other: Tensor | Number) -> Tensor: ...
+def xlogy_(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.xlogy(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
+    tensor([0., 0.])
+    """
 @overload
 def xlogy_(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
 @overload
-def zero_(input: Tensor) -> Tensor: ...
+def zero_(input: Tensor) -> Tensor:
+    """Write zeros to all elements of `input`, and return it.
+
+    >>> tl.ones(2).zero_()
+    tensor([0., 0.])
+    """
 @overload
 def zero_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def zeros(*size: builtins.int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def zeros(*size: builtins.int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+    """Return a tensor of zeros of the shape `size`, given as integers or as one sequence.
+
+    >>> tl.zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
 @overload
 def zeros(size: Sequence[builtins.int], *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
 @overload
-def zeros_like(input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
+def zeros_like(input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
+    """Return zeros of the shape, dtype and device of `input`.
+
+    >>> tl.zeros_like(tl.tensor([1, 2]))
+    tensor([0, 0])
+    """
 @overload
 def zeros_like(input: Tensor | SupportsTorchFunction, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any: ...

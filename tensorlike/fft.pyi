@@ -10,84 +10,280 @@ from typing import Any, overload
 
 
 @overload
-def fft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def fft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the discrete Fourier transform of `input`, along `dim`.
+
+    `n` is the length of the signal, cut off or padded with zeros; without it its own size.
+    `norm` is the direction that is divided by the length: "backward" (the default), "forward", or "ortho": both, by
+    its root. Integers are taken in the default floating-point dtype; single precision stays single. Raises
+    RuntimeError for half precision or a length below 1, and IndexError when `dim` is out of range.
+
+    >>> tl.fft.fft(tl.tensor([1.0, 2.0, 4.0]))
+    tensor([ 7.+0.0000j, -2.+1.7321j, -2.-1.7321j])
+    """
 @overload
 def fft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def fft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def fft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the discrete Fourier transform of `input`, over two dimensions.
+
+    Over the two dimensions `dim`, in the sizes `s`, as `fft` does along one.
+    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
+
+    >>> tl.fft.fft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+    tensor([[11.+0.j, -3.+0.j],
+            [-5.+0.j,  1.+0.j]])
+    """
 @overload
 def fft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def fftfreq(n: builtins.int, d: builtins.float = 1.0, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor: ...
+def fftfreq(n: builtins.int, d: builtins.float = 1.0, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the frequencies of the results of `fft` for `n` samples that are `d` apart.
+
+    Raises RuntimeError for a negative `n` and for an integer dtype.
+
+    >>> tl.fft.fftfreq(4, 0.5)
+    tensor([ 0.0000,  0.5000, -1.0000, -0.5000])
+    """
 @overload
-def fftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def fftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the discrete Fourier transform of `input`, over several dimensions.
+
+    Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `fft` does along one.
+    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
+
+    >>> tl.fft.fftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+    tensor([[11.+0.j, -3.+0.j],
+            [-5.+0.j,  1.+0.j]])
+    """
 @overload
 def fftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def fftshift(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor: ...
+def fftshift(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
+    """Move the zero frequency of a result of `fft` to the middle of each dimension in `dim`, or of all.
+
+    Raises IndexError when a dimension is out of range.
+
+    >>> tl.fft.fftshift(tl.fft.fftfreq(4))
+    tensor([-0.5000, -0.2500,  0.0000,  0.2500])
+    """
 @overload
 def fftshift(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None) -> Any: ...
 @overload
-def hfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def hfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the real Fourier transform of a signal with Hermitian symmetry, of which `input` is one half, along `dim`.
+
+    `n` is the length of the signal, cut off or padded with zeros; without it `2 * (size - 1)`, which assumes an even one.
+    `norm` is the direction that is divided by the length: "backward" (the default), "forward", or "ortho": both, by
+    its root. Integers are taken in the default floating-point dtype; single precision stays single. Raises
+    RuntimeError for half precision or a length below 1, and IndexError when `dim` is out of range.
+
+    >>> tl.fft.hfft(tl.tensor([1.0, 2.0, 4.0]))
+    tensor([ 9., -3.,  1., -3.])
+    """
 @overload
 def hfft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def hfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def hfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the real Fourier transform of a signal with Hermitian symmetry, of which `input` is one half, over two dimensions.
+
+    Over the two dimensions `dim`, in the sizes `s`, as `hfft` does along one. The half is that of the last dimension.
+    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
+
+    >>> tl.fft.hfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+    tensor([[11., -3.],
+            [-5.,  1.]])
+    """
 @overload
 def hfft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def hfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def hfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the real Fourier transform of a signal with Hermitian symmetry, of which `input` is one half, over several dimensions.
+
+    Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `hfft` does along one. The half is that of the last dimension.
+    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
+
+    >>> tl.fft.hfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+    tensor([[11., -3.],
+            [-5.,  1.]])
+    """
 @overload
 def hfftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def ifft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def ifft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse of `fft`, along `dim`.
+
+    `n` is the length of the signal, cut off or padded with zeros; without it its own size.
+    `norm` is the direction that is divided by the length: "backward" (the default), "forward", or "ortho": both, by
+    its root. Integers are taken in the default floating-point dtype; single precision stays single. Raises
+    RuntimeError for half precision or a length below 1, and IndexError when `dim` is out of range.
+
+    >>> tl.fft.ifft(tl.tensor([1.0, 2.0, 4.0]))
+    tensor([ 2.3333+0.0000j, -0.6667-0.5774j, -0.6667+0.5774j])
+    """
 @overload
 def ifft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def ifft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def ifft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse of `fft2`, over two dimensions.
+
+    Over the two dimensions `dim`, in the sizes `s`, as `ifft` does along one.
+    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
+
+    >>> tl.fft.ifft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+    tensor([[ 2.7500+0.j, -0.7500+0.j],
+            [-1.2500+0.j,  0.2500+0.j]])
+    """
 @overload
 def ifft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def ifftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def ifftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse of `fftn`, over several dimensions.
+
+    Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `ifft` does along one.
+    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
+
+    >>> tl.fft.ifftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+    tensor([[ 2.7500+0.j, -0.7500+0.j],
+            [-1.2500+0.j,  0.2500+0.j]])
+    """
 @overload
 def ifftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def ifftshift(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor: ...
+def ifftshift(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
+    """Undo `fftshift`: move the zero frequency back to the beginning of each dimension.
+
+    Raises IndexError when a dimension is out of range.
+
+    >>> tl.fft.ifftshift(tl.tensor([-1.0, 0.0, 1.0]))
+    tensor([ 0.,  1., -1.])
+    """
 @overload
 def ifftshift(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None) -> Any: ...
 @overload
-def ihfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def ihfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse of `hfft`, along `dim`.
+
+    `n` is the length of the signal, cut off or padded with zeros; without it its own size.
+    `norm` is the direction that is divided by the length: "backward" (the default), "forward", or "ortho": both, by
+    its root. Integers are taken in the default floating-point dtype; single precision stays single. Raises
+    RuntimeError for half precision, complex elements or a length below 1, and IndexError when `dim` is out of range.
+
+    >>> tl.fft.ihfft(tl.tensor([1.0, 2.0, 4.0]))
+    tensor([ 2.3333-0.0000j, -0.6667-0.5774j])
+    """
 @overload
 def ihfft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def ihfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def ihfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse of `hfft2`, over two dimensions.
+
+    Over the two dimensions `dim`, in the sizes `s`, as `ihfft` does along one. The half is that of the last dimension.
+    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
+
+    >>> tl.fft.ihfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+    tensor([[ 2.7500-0.j, -0.7500-0.j],
+            [-1.2500-0.j,  0.2500-0.j]])
+    """
 @overload
 def ihfft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def ihfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def ihfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the inverse of `hfftn`, over several dimensions.
+
+    Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `ihfft` does along one. The half is that of the last dimension.
+    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
+
+    >>> tl.fft.ihfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+    tensor([[ 2.7500-0.j, -0.7500-0.j],
+            [-1.2500-0.j,  0.2500-0.j]])
+    """
 @overload
 def ihfftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def irfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def irfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the real signal whose half spectrum, as of `rfft`, is `input`, along `dim`.
+
+    `n` is the length of the signal, cut off or padded with zeros; without it `2 * (size - 1)`, which assumes an even one.
+    `norm` is the direction that is divided by the length: "backward" (the default), "forward", or "ortho": both, by
+    its root. Integers are taken in the default floating-point dtype; single precision stays single. Raises
+    RuntimeError for half precision or a length below 1, and IndexError when `dim` is out of range.
+
+    >>> tl.fft.irfft(tl.tensor([1.0, 2.0, 4.0]))
+    tensor([ 2.2500, -0.7500,  0.2500, -0.7500])
+    """
 @overload
 def irfft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def irfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def irfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the real signal whose half spectrum, as of `rfft2`, is `input`, over two dimensions.
+
+    Over the two dimensions `dim`, in the sizes `s`, as `irfft` does along one. The half is that of the last dimension.
+    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
+
+    >>> tl.fft.irfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+    tensor([[ 2.7500, -0.7500],
+            [-1.2500,  0.2500]])
+    """
 @overload
 def irfft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def irfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def irfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the real signal whose half spectrum, as of `rfftn`, is `input`, over several dimensions.
+
+    Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `irfft` does along one. The half is that of the last dimension.
+    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
+
+    >>> tl.fft.irfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+    tensor([[ 2.7500, -0.7500],
+            [-1.2500,  0.2500]])
+    """
 @overload
 def irfftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def rfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def rfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the non-redundant half of the Fourier transform of a real `input`, along `dim`.
+
+    `n` is the length of the signal, cut off or padded with zeros; without it its own size.
+    `norm` is the direction that is divided by the length: "backward" (the default), "forward", or "ortho": both, by
+    its root. Integers are taken in the default floating-point dtype; single precision stays single. Raises
+    RuntimeError for half precision, complex elements or a length below 1, and IndexError when `dim` is out of range.
+
+    >>> tl.fft.rfft(tl.tensor([1.0, 2.0, 4.0]))
+    tensor([ 7.+0.0000j, -2.+1.7321j])
+    """
 @overload
 def rfft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def rfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def rfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the non-redundant half of the Fourier transform of a real `input`, over two dimensions.
+
+    Over the two dimensions `dim`, in the sizes `s`, as `rfft` does along one. The half is that of the last dimension.
+    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
+
+    >>> tl.fft.rfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+    tensor([[11.+0.j, -3.+0.j],
+            [-5.+0.j,  1.+0.j]])
+    """
 @overload
 def rfft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-def rfftfreq(n: builtins.int, d: builtins.float = 1.0, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor: ...
+def rfftfreq(n: builtins.int, d: builtins.float = 1.0, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the frequencies of the results of `rfft` for `n` samples that are `d` apart.
+
+    Raises RuntimeError for a negative `n` and for an integer dtype.
+
+    >>> tl.fft.rfftfreq(4, 0.5)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
 @overload
-def rfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def rfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the non-redundant half of the Fourier transform of a real `input`, over several dimensions.
+
+    Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `rfft` does along one. The half is that of the last dimension.
+    Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
+
+    >>> tl.fft.rfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
+    tensor([[11.+0.j, -3.+0.j],
+            [-5.+0.j,  1.+0.j]])
+    """
 @overload
 def rfftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...

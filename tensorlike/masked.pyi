@@ -9,78 +9,224 @@ from typing import Any, overload
 
 
 @overload
-def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return the greatest over the dimensions `dim`, or over all, of the elements whose `mask` is True.
+
+    `mask` broadcasts to `input`; where nothing is left the result is the least number of the dtype. Raises
+    NotImplementedError for booleans and TypeError for complex numbers. Composes `amax`.
+
+    >>> tl.masked.amax(tl.tensor([3.0, 7.0, 4.0]), mask=tl.tensor([True, False, True]))
+    tensor(4.)
+    """
 @overload
 def amax(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def amin(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def amin(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return the least over the dimensions `dim`, or over all, of the elements whose `mask` is True.
+
+    `mask` broadcasts to `input`; where nothing is left the result is the greatest number of the dtype. Raises
+    NotImplementedError for booleans and TypeError for complex numbers. Composes `amin`.
+
+    >>> tl.masked.amin(tl.tensor([3.0, 1.0, 4.0]), mask=tl.tensor([True, False, True]))
+    tensor(3.)
+    """
 @overload
 def amin(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def argmax(input: Tensor, dim: builtins.int | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def argmax(input: Tensor, dim: builtins.int | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return the index along `dim`, or in the flattened tensor, of the greatest element whose `mask` is True.
+
+    `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Raises NotImplementedError for
+    booleans and TypeError for complex numbers. Composes `argmax`.
+
+    >>> tl.masked.argmax(tl.tensor([3, 7, 4]), mask=tl.tensor([True, False, True]), dtype=tl.int64)
+    tensor(2)
+    """
 @overload
 def argmax(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def argmin(input: Tensor, dim: builtins.int | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def argmin(input: Tensor, dim: builtins.int | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return the index along `dim`, or in the flattened tensor, of the least element whose `mask` is True.
+
+    `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Raises NotImplementedError for
+    booleans and TypeError for complex numbers. Composes `argmin`.
+
+    >>> tl.masked.argmin(tl.tensor([3, 1, 4]), mask=tl.tensor([True, False, True]), dtype=tl.int64)
+    tensor(0)
+    """
 @overload
 def argmin(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def cumprod(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def cumprod(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return the running products along `dim` of the elements whose `mask` is True.
+
+    `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Composes `cumprod`.
+
+    >>> tl.masked.cumprod(tl.tensor([3.0, 2.0, 4.0]), 0, mask=tl.tensor([True, False, True]))
+    tensor([ 3.,  3., 12.])
+    """
 @overload
 def cumprod(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def cumsum(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def cumsum(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return the running sums along `dim` of the elements whose `mask` is True.
+
+    `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Composes `cumsum`.
+
+    >>> tl.masked.cumsum(tl.tensor([1.0, 2.0, 4.0]), 0, mask=tl.tensor([True, False, True]))
+    tensor([1., 1., 5.])
+    """
 @overload
 def cumsum(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def log_softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def log_softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return the logarithm of `masked.softmax` along `dim`, computed without overflow, -inf where `mask` is False.
+
+    `mask` broadcasts to `input`; where nothing is left the result is NaN. Composes `log_softmax`.
+
+    >>> tl.masked.log_softmax(tl.tensor([0.0, 7.0, 0.0]), 0, mask=tl.tensor([True, False, True]))
+    tensor([-0.6931,    -inf, -0.6931])
+    """
 @overload
 def log_softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def logaddexp(input: Tensor, other: Tensor, *, dtype: Dtype | None = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None) -> Tensor: ...
+def logaddexp(input: Tensor, other: Tensor, *, dtype: Dtype | None = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None) -> Tensor:
+    """Return the logarithm of the sum of the exponentials of both tensors, counting each where its mask is True.
+
+    The masks broadcast to their tensors, and these to each other. The result has the dtype of `input`, or `dtype`.
+    Composes `logaddexp`.
+
+    >>> x = tl.tensor([0.0, 1.0])
+    >>> tl.masked.logaddexp(x, x, other_mask=tl.tensor([True, False]))
+    tensor([0.6931, 1.0000])
+    """
 @overload
 def logaddexp(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, dtype: Dtype | None = None, input_mask: Tensor | SupportsTorchFunction | None = None, other_mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return the logarithm of the sum of exponentials over `dim`, or over all, of the elements whose `mask` is True.
+
+    `mask` broadcasts to `input`; where nothing is left the result is -inf. It has the dtype of `input`, or `dtype`.
+    Raises NotImplementedError for booleans. Composes `logsumexp`.
+
+    >>> tl.masked.logsumexp(tl.tensor([0.0, 7.0, 0.0]), mask=tl.tensor([True, False, True]))
+    tensor(0.6931)
+    """
 @overload
 def logsumexp(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return the mean over the dimensions `dim`, or over all, of the elements whose `mask` is True.
+
+    `mask` broadcasts to `input`; where nothing is left the mean is NaN. Raises ValueError for integers without a
+    `dtype`. Composes `masked.sum` and a quotient.
+
+    >>> tl.masked.mean(tl.tensor([3.0, 7.0, 4.0]), mask=tl.tensor([True, False, True]))
+    tensor(3.5000)
+    """
 @overload
 def mean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def median(input: Tensor, dim: builtins.int = -1, *, keepdim: builtins.bool = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def median(input: Tensor, dim: builtins.int = -1, *, keepdim: builtins.bool = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return the median along `dim` of the elements whose `mask` is True, the lower of two.
+
+    `mask` broadcasts to `input`. NaN is left out too, and where nothing is left the median is NaN; raises ValueError
+    where that is so for integers. `dtype` is for these; floating-point numbers keep theirs. Composes `nanmedian`.
+
+    >>> tl.masked.median(tl.tensor([3.0, 7.0, 4.0]), mask=tl.tensor([True, False, True]))
+    tensor(3.)
+    """
 @overload
 def median(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1, *, keepdim: builtins.bool = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def norm(input: Tensor, ord: builtins.float | None = 2.0, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def norm(input: Tensor, ord: builtins.float | None = 2.0, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return the vector norm of order `ord` over `dim`, or over all dimensions, of the elements whose `mask` is True.
+
+    `mask` broadcasts to `input`. Raises RuntimeError for integers. Composes the vector norm of the input with zeros in
+    it, or infinities for the order -inf.
+
+    >>> tl.masked.norm(tl.tensor([3.0, 7.0, 4.0]), mask=tl.tensor([True, False, True]))
+    tensor(5.)
+    """
 @overload
 def norm(input: Tensor | SupportsTorchFunction, ord: builtins.float | None = 2.0, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def normalize(input: Tensor, ord: builtins.float, dim: builtins.int, *, eps: builtins.float = 1e-12, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def normalize(input: Tensor, ord: builtins.float, dim: builtins.int, *, eps: builtins.float = 1e-12, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return `input` divided by its `masked.norm` of order `ord` along `dim`, or by `eps` where that is more.
+
+    `mask` broadcasts to `input`, and where it is False the result is 0. Raises RuntimeError for integers.
+
+    >>> tl.masked.normalize(tl.tensor([3.0, 7.0, 4.0]), 2.0, 0, mask=tl.tensor([True, False, True]))
+    tensor([0.6000, 0.0000, 0.8000])
+    """
 @overload
 def normalize(input: Tensor | SupportsTorchFunction, ord: builtins.float, dim: builtins.int, *, eps: builtins.float = 1e-12, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def prod(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def prod(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return the product over the dimensions `dim`, or over all, of the elements whose `mask` is True.
+
+    `mask` broadcasts to `input`. Integers are multiplied in int64, and where nothing is left the product is 1. Raises
+    IndexError for a mask of more dimensions. Composes `prod` of the input with ones in it.
+
+    >>> tl.masked.prod(tl.tensor([3.0, 2.0, 4.0]), mask=tl.tensor([True, False, True]))
+    tensor(12.)
+    """
 @overload
 def prod(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return the exponentials along `dim` of the elements whose `mask` is True, divided by their sum, 0 for the others.
+
+    `mask` broadcasts to `input`; where nothing is left the result is NaN. Composes `softmax`.
+
+    >>> tl.masked.softmax(tl.tensor([0.0, 7.0, 0.0]), 0, mask=tl.tensor([True, False, True]))
+    tensor([0.5000, 0.0000, 0.5000])
+    """
 @overload
 def softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def softmin(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def softmin(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return `masked.softmax` along `dim` of the negative of `input`.
+
+    `mask` broadcasts to `input`; where nothing is left the result is NaN. Composes `softmax`.
+
+    >>> tl.masked.softmin(tl.tensor([0.0, 7.0, 0.0]), 0, mask=tl.tensor([True, False, True]))
+    tensor([0.5000, 0.0000, 0.5000])
+    """
 @overload
 def softmin(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def std(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, *, correction: Any = None, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def std(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, *, correction: Any = None, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return the standard deviation over `dim`, or over all dimensions, of the elements whose `mask` is True.
+
+    `mask` broadcasts to `input`. It is the root of `masked.var`, with the same parameters.
+
+    >>> tl.masked.std(tl.tensor([3.0, 7.0, 5.0]), mask=tl.tensor([True, False, True]), unbiased=False)
+    tensor(1.)
+    """
 @overload
 def std(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, *, correction: Any = None, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def sum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def sum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return the sum over the dimensions `dim`, or over all, of the elements whose `mask` is True.
+
+    `mask` broadcasts to `input`. Integers are summed in int64, and where nothing is left the sum is 0. Raises
+    IndexError for a mask of more dimensions. Composes `sum` of the input with zeros in it.
+
+    >>> tl.masked.sum(tl.tensor([1.0, 2.0, 4.0]), mask=tl.tensor([True, False, True]))
+    tensor(5.)
+    """
 @overload
 def sum(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def var(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, *, correction: Any = None, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+def var(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, *, correction: Any = None, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+    """Return the variance over the dimensions `dim`, or over all, of the elements whose `mask` is True.
+
+    `mask` broadcasts to `input`. Divided by their number less `correction`, which is 1 unless given, or 0 with
+    `unbiased=False`. Raises AssertionError when both are given.
+
+    >>> tl.masked.var(tl.tensor([3.0, 7.0, 5.0]), mask=tl.tensor([True, False, True]))
+    tensor(2.)
+    """
 @overload
 def var(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, *, correction: Any = None, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...

@@ -10,226 +10,652 @@ from typing import Any, overload
 
 
 @overload
-def airy_ai(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def airy_ai(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return Airy's function Ai of each element. PyTorch gives it no derivative. Needs SciPy.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.airy_ai(tl.tensor([0.5, 2.0]))
+    tensor([0.2317, 0.0349])
+    """
 @overload
 def airy_ai(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the Bessel function of the first kind, of order 0, of each element.
+
+    PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.bessel_j0(tl.tensor([0.5, 2.0]))
+    tensor([0.9385, 0.2239])
+    """
 @overload
 def bessel_j0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def bessel_j1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bessel_j1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the Bessel function of the first kind, of order 1, of each element.
+
+    PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.bessel_j1(tl.tensor([0.5, 2.0]))
+    tensor([0.2423, 0.5767])
+    """
 @overload
 def bessel_j1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def bessel_y0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bessel_y0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the Bessel function of the second kind, of order 0, of each element.
+
+    PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.bessel_y0(tl.tensor([0.5, 2.0]))
+    tensor([-0.4445,  0.5104])
+    """
 @overload
 def bessel_y0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def bessel_y1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def bessel_y1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the Bessel function of the second kind, of order 1, of each element.
+
+    PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.bessel_y1(tl.tensor([0.5, 2.0]))
+    tensor([-1.4715, -0.1070])
+    """
 @overload
 def bessel_y1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the Chebyshev polynomial of the first kind of degree `n` at each element of `input`.
+
+    Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.chebyshev_polynomial_t(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
+    tensor([-0.8750, -1.0000])
+    """
 @overload
 def chebyshev_polynomial_t(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the Chebyshev polynomial of the second kind of degree `n` at each element of `input`.
+
+    Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.chebyshev_polynomial_u(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
+    tensor([-0.7500, -1.0000])
+    """
 @overload
 def chebyshev_polynomial_u(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the Chebyshev polynomial of the third kind of degree `n` at each element of `input`.
+
+    Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.chebyshev_polynomial_v(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
+    tensor([-1.2500, -1.0000])
+    """
 @overload
 def chebyshev_polynomial_v(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the Chebyshev polynomial of the fourth kind of degree `n` at each element of `input`.
+
+    Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.chebyshev_polynomial_w(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
+    tensor([-0.2500, -1.0000])
+    """
 @overload
 def chebyshev_polynomial_w(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the derivative of `lgamma` of each element; nan for a negative integer, -inf for 0. Needs SciPy.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.digamma(tl.tensor([1.0, 0.5]))
+    tensor([-0.5772, -1.9635])
+    """
 @overload
 def digamma(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return `-input * log(input)` of each element: 0 for 0, and -inf for a negative one.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.entr(tl.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.3466])
+    """
 @overload
 def entr(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0.
+
+    Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.erf(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.8427])
+    """
 @overload
 def erf(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the complementary error function `1 - erf(input)` of each element, exact where that is close to 0.
+
+    Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.erfc(tl.tensor([0.0, 1.0]))
+    tensor([1.0000, 0.1573])
+    """
 @overload
 def erfc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return `exp(input ** 2) * erfc(input)` of each element, which neither overflows nor vanishes for large ones.
+
+    Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.erfcx(tl.tensor([0.0, 10.0]))
+    tensor([1.0000, 0.0561])
+    """
 @overload
 def erfcx(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the number whose error function each element is; nan for one outside [-1, 1]. Needs SciPy.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.erfinv(tl.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.4769])
+    """
 @overload
 def erfinv(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return 2 to the power of each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.exp2(tl.tensor([0.0, 3.0]))
+    tensor([1., 8.])
+    """
 @overload
 def exp2(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def expit(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def expit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return `1 / (1 + exp(-input))` for each element.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.sigmoid(tl.tensor([0.0, 100.0]))
+    tensor([0.5000, 1.0000])
+    """
 @overload
 def expit(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return e to the power of each element, less 1, exact for small elements.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.expm1(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.7183])
+    """
 @overload
 def expm1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the regularized lower incomplete gamma function of order `input` at `other`, with broadcasting.
+
+    The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
+    Raises NotImplementedError for other than floating-point elements.
+
+    >>> tl.igamma(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+    tensor([0.6321, 0.5940])
+    """
 @overload
 def gammainc(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the regularized upper incomplete gamma function of order `input` at `other`, with broadcasting.
+
+    The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
+    Raises NotImplementedError for other than floating-point elements.
+
+    >>> tl.igammac(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+    tensor([0.3679, 0.4060])
+    """
 @overload
 def gammaincc(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the logarithm of the absolute value of the gamma function of each element. Needs SciPy.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.lgamma(tl.tensor([1.0, 4.0]))
+    tensor([0.0000, 1.7918])
+    """
 @overload
 def gammaln(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def hermite_polynomial_h(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def hermite_polynomial_h(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the physicist's Hermite polynomial of degree `n` at each element of `input`.
+
+    Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.hermite_polynomial_h(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
+    tensor([-1.7500, -5.0000])
+    """
 @overload
 def hermite_polynomial_h(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def hermite_polynomial_he(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def hermite_polynomial_he(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the probabilist's Hermite polynomial of degree `n` at each element of `input`.
+
+    Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.hermite_polynomial_he(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
+    tensor([-0.9375, -1.3750])
+    """
 @overload
 def hermite_polynomial_he(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the modified Bessel function of the first kind, of order 0, of each element. Needs SciPy.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.i0(tl.tensor([0.5, 2.0]))
+    tensor([1.0635, 2.2796])
+    """
 @overload
 def i0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def i0e(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def i0e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return `i0` of each element, scaled by `exp(-abs(input))`. Needs SciPy.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.i0e(tl.tensor([0.5, 2.0]))
+    tensor([0.6450, 0.3085])
+    """
 @overload
 def i0e(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def i1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the modified Bessel function of the first kind, of order 1, of each element. Needs SciPy.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.i1(tl.tensor([0.5, 2.0]))
+    tensor([0.2579, 1.5906])
+    """
 @overload
 def i1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return `i1` of each element, scaled by `exp(-abs(input))`. Needs SciPy.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.i1e(tl.tensor([0.5, 2.0]))
+    tensor([0.1564, 0.2153])
+    """
 @overload
 def i1e(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def laguerre_polynomial_l(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def laguerre_polynomial_l(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the Laguerre polynomial of degree `n` at each element of `input`.
+
+    Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.laguerre_polynomial_l(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
+    tensor([ 0.5312, -0.1458])
+    """
 @overload
 def laguerre_polynomial_l(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def legendre_polynomial_p(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def legendre_polynomial_p(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the Legendre polynomial of degree `n` at each element of `input`.
+
+    Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.legendre_polynomial_p(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
+    tensor([-0.4062, -0.4375])
+    """
 @overload
 def legendre_polynomial_p(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the natural logarithm of 1 plus each element, exact for small elements.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.log1p(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.6931])
+    """
 @overload
 def log1p(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the logarithm of `ndtr` of each element, exact where that is close to 0. Needs SciPy.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.log_ndtr(tl.tensor([0.0, -10.0]))
+    tensor([ -0.6931, -53.2313])
+    """
 @overload
 def log_ndtr(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def log_softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None) -> Tensor: ...
+def log_softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None) -> Tensor:
+    """Return the logarithm of `softmax` along `dim`, computed without overflow.
+
+    `dtype` converts the input first; without it integers are refused with a NotImplementedError.
+
+    >>> tl.special.log_softmax(tl.tensor([0.0, 0.0]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
 @overload
 def log_softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None) -> Any: ...
 @overload
-def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
+
+    With `eps`, elements are clamped to [eps, 1 - eps] first; without, elements outside [0, 1] give nan.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.logit(tl.tensor([0.5, 0.75]))
+    tensor([0.0000, 1.0986])
+    """
 @overload
 def logit(input: Tensor | SupportsTorchFunction, eps: builtins.float | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
+def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Return the logarithm of the sum of exponentials over the dimensions `dim`, computed without overflow.
+
+    Integers are converted to the default floating-point dtype.
+
+    >>> tl.special.logsumexp(tl.tensor([100.0, 100.0]), dim=0)
+    tensor(100.6931)
+    """
 @overload
 def logsumexp(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def modified_bessel_i0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def modified_bessel_i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the modified Bessel function of the first kind, of order 0, of each element.
+
+    PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.modified_bessel_i0(tl.tensor([0.5, 2.0]))
+    tensor([1.0635, 2.2796])
+    """
 @overload
 def modified_bessel_i0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def modified_bessel_i1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def modified_bessel_i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the modified Bessel function of the first kind, of order 1, of each element.
+
+    PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.modified_bessel_i1(tl.tensor([0.5, 2.0]))
+    tensor([0.2579, 1.5906])
+    """
 @overload
 def modified_bessel_i1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the modified Bessel function of the second kind, of order 0, of each element.
+
+    PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.modified_bessel_k0(tl.tensor([0.5, 2.0]))
+    tensor([0.9244, 0.1139])
+    """
 @overload
 def modified_bessel_k0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the modified Bessel function of the second kind, of order 1, of each element.
+
+    PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.modified_bessel_k1(tl.tensor([0.5, 2.0]))
+    tensor([1.6564, 0.1399])
+    """
 @overload
 def modified_bessel_k1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def multigammaln(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
+def multigammaln(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """Return the logarithm of the multivariate gamma function of dimension `p` of each element.
+
+    Elements are greater than `(p - 1) / 2`. Integers give the default floating-point dtype. Raises RuntimeError when
+    `p` is less than 1, and for a boolean tensor. Needs SciPy.
+
+    >>> tl.mvlgamma(tl.tensor([2.0, 3.0]), 2)
+    tensor([0.4516, 1.5502])
+    """
 @overload
 def multigammaln(input: Tensor | SupportsTorchFunction, p: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the standard normal distribution function of each element. Needs SciPy.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.ndtr(tl.tensor([0.0, 1.0]))
+    tensor([0.5000, 0.8413])
+    """
 @overload
 def ndtr(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the quantile of the standard normal distribution at each element, the inverse of `ndtr`.
+
+    Elements outside [0, 1] give nan. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.ndtri(tl.tensor([0.5, 0.9]))
+    tensor([0.0000, 1.2816])
+    """
 @overload
 def ndtri(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the n-th derivative of the digamma function of each element.
+
+    Integers give the default floating-point dtype. Raises RuntimeError for a negative `n`. Needs SciPy.
+
+    >>> tl.polygamma(1, tl.tensor([1.0, 0.5]))
+    tensor([1.6449, 4.9348])
+    """
 @overload
 def polygamma(n: builtins.int, input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def psi(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def psi(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the derivative of `lgamma` of each element; nan for a negative integer, -inf for 0. Needs SciPy.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.digamma(tl.tensor([1.0, 0.5]))
+    tensor([-0.5772, -1.9635])
+    """
 @overload
 def psi(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = None) -> Tensor: ...
+def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = None) -> Tensor:
+    """Return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
+
+    With `decimals`, to that many digits after the point, or before it if negative. Integers come back as they are, and
+    raise NotImplementedError with `decimals`.
+    Raises NotImplementedError for boolean and complex elements.
+
+    >>> tl.round(tl.tensor([0.5, 1.5, -1.2])), tl.round(tl.tensor([0.1234]), decimals=2)
+    (tensor([ 0.,  2., -1.]), tensor([0.1200]))
+    """
 @overload
 def round(input: Tensor | SupportsTorchFunction, *, decimals: builtins.int = 0, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return `exp(input) * modified_bessel_k0(input)` of each element.
+
+    PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.scaled_modified_bessel_k0(tl.tensor([0.5, 2.0]))
+    tensor([1.5241, 0.8416])
+    """
 @overload
 def scaled_modified_bessel_k0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return `exp(input) * modified_bessel_k1(input)` of each element.
+
+    PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.scaled_modified_bessel_k1(tl.tensor([0.5, 2.0]))
+    tensor([2.7310, 1.0335])
+    """
 @overload
 def scaled_modified_bessel_k1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def shifted_chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def shifted_chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the Chebyshev polynomial of the first kind of degree `n` at `2 * input - 1`.
+
+    Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.shifted_chebyshev_polynomial_t(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
+    tensor([-0.5000, -0.0000])
+    """
 @overload
 def shifted_chebyshev_polynomial_t(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def shifted_chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def shifted_chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the Chebyshev polynomial of the second kind of degree `n` at `2 * input - 1`.
+
+    Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.shifted_chebyshev_polynomial_u(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
+    tensor([0., -0.])
+    """
 @overload
 def shifted_chebyshev_polynomial_u(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def shifted_chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def shifted_chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the Chebyshev polynomial of the third kind of degree `n` at `2 * input - 1`.
+
+    Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.shifted_chebyshev_polynomial_v(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
+    tensor([1., 1.])
+    """
 @overload
 def shifted_chebyshev_polynomial_v(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def shifted_chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def shifted_chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return the Chebyshev polynomial of the fourth kind of degree `n` at `2 * input - 1`.
+
+    Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.shifted_chebyshev_polynomial_w(tl.tensor([0.25, 0.5]), tl.tensor([2, 3]))
+    tensor([-1., -1.])
+    """
 @overload
 def shifted_chebyshev_polynomial_w(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return `sin(pi * input) / (pi * input)` for each element, 1 for 0.
+
+    Integers give the default floating-point dtype.
+
+    >>> tl.sinc(tl.tensor([0.0, 0.5, 1.5]))
+    tensor([ 1.0000,  0.6366, -0.2122])
+    """
 @overload
 def sinc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None) -> Tensor: ...
+def softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None) -> Tensor:
+    """Return the softmax along `dim`: exponentials divided by their sum.
+
+    `dtype` converts the input first; without it integers are refused with a NotImplementedError.
+
+    >>> tl.special.softmax(tl.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
 @overload
 def softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None) -> Any: ...
 @overload
-def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the spherical Bessel function of the first kind, of order 0, of each element: `sin(input) / input`.
+
+    PyTorch gives it no derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.spherical_bessel_j0(tl.tensor([0.5, 2.0]))
+    tensor([0.9589, 0.4546])
+    """
 @overload
 def spherical_bessel_j0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input * log1p(other)`, and 0 where `input` is 0, element by element, with broadcasting.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.xlog1py(tl.tensor([0.0, 2.0]), tl.tensor([-1.0, 1.0]))
+    tensor([0.0000, 1.3863])
+    """
 @overload
 def xlog1py(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
+
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.xlogy(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
+    tensor([0., 0.])
+    """
 @overload
 def xlogy(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def zeta(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def zeta(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """Return Hurwitz's zeta function: the sum of `(k + other) ** -input` over `k` from 0 on, with broadcasting.
+
+    The result is nan unless `input` is greater than 1; only `other` has a derivative. Needs SciPy.
+    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+    >>> tl.special.zeta(tl.tensor([2.0, 4.0]), 1)
+    tensor([1.6449, 1.0823])
+    """
 @overload
 def zeta(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...

@@ -10,7 +10,11 @@ A function has the overloads that `typing.overload` gives its declaration, or it
 - fields that a declaration names with `several=` become the type of `return_types`;
 - each overload with operands gets a second one, which takes `Tensor | SupportsTorchFunction` for `Tensor` and returns
   Any: what a type makes of a call is for the type to say;
-- a method that writes its tensor returns `Self`. All others return `Tensor`, of a subclass too, as PyTorch's say.
+- a method or property returns `Self` for each tensor in its result, in tuples and named results too, as the default
+  `__torch_function__` gives results the type of the operand; not one that leaves results as they are (`Form.nowrap`);
+- types that do not override (`Parameter`) return plain tensors: class `PlainResults` says so for each of these methods
+  but those that write their tensor;
+- the docstring stands in the first overload, where editors look for it.
 """
 
 from __future__ import annotations
@@ -93,6 +97,8 @@ class Names(ast.NodeTransformer):
     def __init__(self) -> None:
         self.imports: set[str] = set()
         self.widen = False
+        #: What a tensor in the annotation is called: `Self` in results that keep the type.
+        self.tensor = "Tensor"
 
     def known(self, name: str) -> str:
         """Return a name of KNOWN and note its import."""
@@ -108,6 +114,8 @@ class Names(ast.NodeTransformer):
             return node
         if node.id == "Tensor" and self.widen:
             return ast.parse(f"{self.known('Tensor')} | {self.known('SupportsTorchFunction')}", mode="eval").body
+        if node.id == "Tensor":
+            return ast.Name(self.known(self.tensor), ast.Load())
         return ast.Name(self.known(node.id if node.id in KNOWN else "Any"), ast.Load())
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
@@ -117,16 +125,21 @@ class Names(ast.NodeTransformer):
             root = root.value
         if isinstance(root, ast.Name) and root.id in ("builtins", "np", "return_types"):
             self.imports.add(KNOWN.get(root.id, f"import {root.id}"))
+            if root.id == "return_types" and self.tensor != "Tensor":
+                return ast.Subscript(node, ast.Name(self.known(self.tensor), ast.Load()), ast.Load())
             return node
         return ast.Name(self.known("Any"), ast.Load())
 
-    def text(self, annotation: Any, *, widen: bool = False) -> str:
-        """Return the annotation as the stub spells it; `widen`: with types that have the protocol beside Tensor."""
+    def text(self, annotation: Any, *, widen: bool = False, tensor: str = "Tensor") -> str:
+        """Return the annotation as the stub spells it.
+
+        `widen`: with types that have the protocol beside Tensor. `tensor`: what stands for `Tensor`.
+        """
         if annotation is inspect.Parameter.empty:
             return self.known("Any")
         if not isinstance(annotation, str):
             annotation = getattr(annotation, "__name__", str(annotation))
-        self.widen = widen
+        self.widen, self.tensor = widen, tensor
         return ast.unparse(self.visit(ast.parse(annotation, mode="eval")).body)
 
 
@@ -190,7 +203,13 @@ def spread(signature: inspect.Signature) -> list[inspect.Signature]:
 
 
 def signature_text(
-    signature: inspect.Signature, result: Any, names: Names, *, method: bool = False, widen: bool = False
+    signature: inspect.Signature,
+    result: Any,
+    names: Names,
+    *,
+    method: bool = False,
+    widen: bool = False,
+    tensor: str = "Tensor",
 ) -> str:
     """Return `(parameters) -> result` of one signature."""
     parts: list[str] = []
@@ -211,17 +230,35 @@ def signature_text(
             parts.append("/")
     # One slash, after the last of them.
     parts = [part for index, part in enumerate(parts) if part != "/" or "/" not in parts[index + 1 :]]
-    return f"({', '.join(parts)}) -> {names.text(result)}"
+    return f"({', '.join(parts)}) -> {names.text(result, tensor=tensor)}"
 
 
-def function_stub(name: str, function: Any, names: Names, row: Any = None, *, result: Any = None) -> list[str]:
+def docstring(function: Any, indent: str) -> list[str]:
+    """Return the lines of a function's docstring as the body of a stub, none where it has none."""
+    text = inspect.getdoc(function)
+    if not text:
+        return []
+    text = text.replace("\\", "\\\\").replace('"""', '\\"""')
+    if text.endswith('"'):
+        text = text[:-1] + '\\"'
+    first, *rest = text.split("\n")
+    lines = [f'{indent}"""{first}', *(f"{indent}{line}" if line else "" for line in rest)]
+    return [*lines, f'{indent}"""'] if rest else [f'{lines[0]}"""']
+
+
+def function_stub(
+    name: str, function: Any, names: Names, row: Any = None, *, result: Any = None, plain: bool = False
+) -> list[str]:
     """Return the lines of one function, of one row of the registry unless types cannot override it.
 
     See Note [How a declaration becomes overloads]. `result`: one signature for all operands, which returns that.
+    `plain`: the method of a type whose results are plain tensors; no lines where that is no other one.
     """
     method = row is not None and row.name.startswith("Tensor.")
     fields = result_type(row)
+    keeps = "Self" if method and not row.nowrap else "Tensor"
     texts: dict[str, None] = {}
+    differs = False
     for widen in (False, True) if result is None else (True,):
         declared = signatures(function, row)
         for signature in declared if widen else [one for found in declared for one in with_indices(found)]:
@@ -236,13 +273,21 @@ def function_stub(name: str, function: Any, names: Names, row: Any = None, *, re
                     continue  # The wider one says as much.
             elif widen and result is None:
                 continue
-            texts[signature_text(signature, returned, names, method=method, widen=widen)] = None
+            text, other = (signature_text(signature, returned, names, method=method, widen=widen, tensor=one)
+                           for one in ("Tensor" if plain else keeps, keeps))  # fmt: skip
+            texts[text] = None
+            differs |= text != other
+    if plain and not differs:
+        return []
     indent = "    " if method else ""
+    # Editors show what the method of the base says.
+    documented = [] if plain else docstring(function, indent + "    ")
     lines = []
     for text in texts:
         if len(texts) > 1:
             lines.append(f"{indent}@{names.known('overload')}")
-        lines.append(f"{indent}def {name}{text}: ...")
+        lines += [f"{indent}def {name}{text}:", *documented] if documented else [f"{indent}def {name}{text}: ..."]
+        documented = []
     if method and (name in INPLACE or name in vars(object)):
         lines[0] += "  # type: ignore[override, misc]"
     return lines
@@ -266,44 +311,65 @@ def tensor_methods(registry: dict[str, Any]) -> str:
     from tensorlike.tensor.tensor import Tensor
 
     names = Names()
-    lines = []
+    methods: dict[str, Any] = {}
     properties: dict[str, Any] = {}
     setters: dict[str, Any] = {}
-    seen: set[str] = set()
     for row in registry.values():
         if row.namespace != "tensorlike" or not row.name.startswith("Tensor."):
             continue
         short = row.name.removeprefix("Tensor.")
         if row.kind == "property":
-            properties[short.removesuffix(".__get__")] = row.function
+            properties[short.removesuffix(".__get__")] = row
         elif row.kind == "setter":
             setters[short.removesuffix(".__set__")] = inspect.unwrap(row.function)
-        elif short not in seen:
-            seen.add(short)
-            lines.append("\n".join(function_stub(short, row.function, names, row)))
+        else:
+            methods.setdefault(short, (row.function, row))
     for short, function in vars(Tensor).items():  # Second names of one function, such as `__neg__`.
         row = form_of(function)
-        if row is not None and short not in seen and not isinstance(function, property):
-            lines.append("\n".join(function_stub(short, function, names, row)))
-    getters = []
-    for name, getter in properties.items():
-        result = names.text(inspect.signature(getter).return_annotation)
-        getters += ["    @property", f"    def {name}(self) -> {result}: ..."]
-        if name in setters:
-            value = names.text(list(inspect.signature(setters[name]).parameters.values())[1].annotation)
-            getters += [f"    @{name}.setter", f"    def {name}(self, value: {value}) -> None: ..."]
-    extra = ["    def __iter__(self) -> Iterator[Tensor]: ...", "    def __hash__(self) -> builtins.int: ...",
-             "    def as_subclass(self, cls: builtins.type[Subclass]) -> Subclass: ...",
-             "    def __array_namespace__(self, *, api_version: builtins.str | None = None) -> ModuleType: ...",
-             "    def to_device(self, device: Device | builtins.str, /, *, stream: Any = None) -> Tensor: ...",
-             "    @staticmethod", "    def _make_subclass(cls: builtins.type[Subclass], data: Tensor, require_grad: "
-             "builtins.bool = False) -> Subclass: ..."]  # fmt: skip
-    needed = ("Any", "Device", "Iterator", "ModuleType", "Subclass", "Tensor")
+        if row is not None and not isinstance(function, property):
+            methods.setdefault(short, (function, row))
+
+    def members(plain: bool) -> list[str]:
+        tensor = "Tensor" if plain else "Self"
+        lines = [
+            line for name, row in properties.items() for line in property_stub(name, row, setters, names, plain=plain)
+        ]
+        lines += [f"    def __iter__(self) -> Iterator[{tensor}]: ...", "    def to_device(self, device: Device | "
+                  f"builtins.str, /, *, stream: Any = None) -> {tensor}: ..."]  # fmt: skip
+        if not plain:
+            lines += ["    def __hash__(self) -> builtins.int: ...",
+                      "    def as_subclass(self, cls: builtins.type[Subclass]) -> Subclass: ...",
+                      "    def __array_namespace__(self, *, api_version: builtins.str | None = None) -> ModuleType: ...",
+                      "    @staticmethod", "    def _make_subclass(cls: builtins.type[Subclass], data: Tensor, "
+                      "require_grad: builtins.bool = False) -> Subclass: ..."]  # fmt: skip
+        for name, (function, row) in sorted(methods.items()):
+            lines += function_stub(name, function, names, row, plain=plain)
+        return lines
+
+    text = [*members(plain=False), "", "class PlainResults(Tensor):", *members(plain=True)]
+    needed = ("Any", "Device", "Iterator", "ModuleType", "Self", "Subclass", "Tensor")
     names.imports |= {"import builtins", *(KNOWN[name] for name in needed)}
+    # Types whose results are plain tensors break what their base says of results.
     return (
-        HEADER + "\n" + import_text(names.imports) + "\n\nclass TensorMethods:\n"
-        + "\n".join([*getters, *extra, *sorted(lines, key=lambda text: text.partition("def ")[2])]) + "\n"
+        '# mypy: disable-error-code="override"\n' + HEADER + "\n" + import_text(names.imports)
+        + "\n\nclass TensorMethods:\n" + "\n".join(text) + "\n"
     )  # fmt: skip
+
+
+def property_stub(name: str, row: Any, setters: dict[str, Any], names: Names, *, plain: bool) -> list[str]:
+    """Return the lines of one property, with the setter that it has; `plain`: as for `function_stub`."""
+    result = inspect.signature(row.function).return_annotation
+    keeps = "Tensor" if row.nowrap else "Self"
+    text = names.text(result, tensor="Tensor" if plain else keeps)
+    if plain and text == names.text(result, tensor=keeps):
+        return []
+    lines = ["    @property", f"    def {name}(self) -> {text}:"]
+    documented = [] if plain else docstring(row.function, "        ")
+    lines = [*lines, *documented] if documented else [lines[0], f"{lines[1]} ..."]
+    if name in setters:
+        value = names.text(list(inspect.signature(setters[name]).parameters.values())[1].annotation)
+        lines += [f"    @{name}.setter", f"    def {name}(self, value: {value}) -> None: ..."]
+    return lines
 
 
 def import_text(imports: Iterable[str]) -> str:
@@ -332,11 +398,12 @@ def operators_stub(rows: Iterable[Any]) -> str:
 
 def return_types_stub(module: Any) -> str:
     """Return the stub of the types of several results."""
-    lines = [HEADER, "from collections.abc import Iterable", "from typing import Any, Self", "",
-             "from .tensor.tensor import Tensor", "", "FIELDS: dict[str, tuple[str, ...]]"]  # fmt: skip
+    lines = [HEADER, "from collections.abc import Iterable", "from typing import Any, Generic, Self", "",
+             "from typing_extensions import TypeVar", "", "from .tensor.tensor import Tensor", "",
+             '_T = TypeVar("_T", default=Tensor)', "", "FIELDS: dict[str, tuple[str, ...]]"]  # fmt: skip
     for name, fields in module.FIELDS.items():
-        kinds = ["tuple[Tensor, ...]" if f in module.TUPLES.get(name, ()) else "Tensor" for f in fields]
-        lines += ["", f"class {name}(tuple[{', '.join(kinds)}]):", "    n_fields: int",
+        kinds = ["tuple[_T, ...]" if f in module.TUPLES.get(name, ()) else "_T" for f in fields]
+        lines += ["", f"class {name}(tuple[{', '.join(kinds)}], Generic[_T]):", "    n_fields: int",
                   "    n_sequence_fields: int", "    n_unnamed_fields: int",
                   "    def __new__(cls, sequence: Iterable[Any], dict: dict[str, Any] | None = None) -> Self: ..."]
         for field, kind in zip(fields, kinds, strict=True):

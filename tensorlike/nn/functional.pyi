@@ -10,519 +10,1489 @@ from typing import Any as Any
 from typing import TYPE_CHECKING as TYPE_CHECKING
 
 @overload
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor: ...
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """Average over `output_size` windows along the last dimension.
+
+    `input` has the shape (N, C, L) or (C, L). Raises RuntimeError for another.
+
+    >>> tl.nn.functional.adaptive_avg_pool1d(tl.tensor([[1.0, 3.0, 5.0]]), 2)
+    tensor([[2., 4.]])
+    """
 @overload
 def adaptive_avg_pool1d(input: Tensor | SupportsTorchFunction, output_size: Any) -> Any: ...
 @overload
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor: ...
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """Average over `output_size` windows of the last two dimensions.
+
+    `input` has the shape (N, C, H, W) or (C, H, W); None in `output_size` stands for the input's own size.
+
+    >>> tl.nn.functional.adaptive_avg_pool2d(tl.arange(4.0).reshape(1, 2, 2), (1, None))
+    tensor([[[1., 2.]]])
+    """
 @overload
 def adaptive_avg_pool2d(input: Tensor | SupportsTorchFunction, output_size: Any) -> Any: ...
 @overload
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor: ...
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Average over `output_size` windows of the last three dimensions.
+
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W); None in `output_size` stands for the input's own size.
+
+    >>> tl.nn.functional.adaptive_avg_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 1)
+    tensor([[[[3.5000]]]])
+    """
 @overload
 def adaptive_avg_pool3d(input: Tensor | SupportsTorchFunction, output_size: Any) -> Any: ...
 @overload
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor: ...
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor:
+    """Return the maxima of `output_size` windows along the last dimension.
+
+    `input` has the shape (N, C, L) or (C, L). With `return_indices` also returns their indices.
+
+    >>> tl.nn.functional.adaptive_max_pool1d(tl.tensor([[1.0, 5.0, 3.0]]), 2)
+    tensor([[5., 5.]])
+    """
 @overload
 def adaptive_max_pool1d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
 def adaptive_max_pool1d(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any: ...
 @overload
-def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
+def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """Return what `adaptive_max_pool1d` returns with `return_indices=True`, whatever that is here.
+
+    >>> x = tl.arange(4.0).reshape(1, 4)
+    >>> values, indices = tl.nn.functional.adaptive_max_pool1d_with_indices(x, 1)
+    >>> indices.flatten()
+    tensor([3])
+    """
 @overload
 def adaptive_max_pool1d_with_indices(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any: ...
 @overload
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor: ...
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor:
+    """Return the maxima of `output_size` windows of the last two dimensions.
+
+    `input` has the shape (N, C, H, W) or (C, H, W). With `return_indices` also returns their indices.
+
+    >>> tl.nn.functional.adaptive_max_pool2d(tl.arange(4.0).reshape(1, 2, 2), 1)
+    tensor([[[3.]]])
+    """
 @overload
 def adaptive_max_pool2d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
 def adaptive_max_pool2d(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any: ...
 @overload
-def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """Return what `adaptive_max_pool2d` returns with `return_indices=True`, whatever that is here.
+
+    >>> x = tl.arange(4.0).reshape(1, 1, 4)
+    >>> values, indices = tl.nn.functional.adaptive_max_pool2d_with_indices(x, 1)
+    >>> indices.flatten()
+    tensor([3])
+    """
 @overload
 def adaptive_max_pool2d_with_indices(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any: ...
 @overload
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor: ...
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor:
+    """Return the maxima of `output_size` windows of the last three dimensions.
+
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W). With `return_indices` also returns their indices.
+
+    >>> tl.nn.functional.adaptive_max_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 1)
+    tensor([[[[7.]]]])
+    """
 @overload
 def adaptive_max_pool3d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
 def adaptive_max_pool3d(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any: ...
 @overload
-def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
+def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """Return what `adaptive_max_pool3d` returns with `return_indices=True`, whatever that is here.
+
+    >>> x = tl.arange(4.0).reshape(1, 1, 1, 4)
+    >>> values, indices = tl.nn.functional.adaptive_max_pool3d_with_indices(x, 1)
+    >>> indices.flatten()
+    tensor([3])
+    """
 @overload
 def adaptive_max_pool3d_with_indices(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any: ...
 @overload
-def affine_grid(theta: Tensor, size: Any, align_corners: builtins.bool | None = None) -> Tensor: ...
+def affine_grid(theta: Tensor, size: Any, align_corners: builtins.bool | None = None) -> Tensor:
+    """Return the grid of the points to which affine maps send the pixels of images or volumes, for `grid_sample`.
+
+    `theta` has the shape (N, 2, 3) for a `size` of (N, C, H, W), the result (N, H, W, 2); or (N, 3, 4) for
+    (N, C, D, H, W) and (N, D, H, W, 3). With `align_corners` -1 and 1 are the centers of the outer pixels. Raises
+    ValueError for other shapes of `theta` and for integers, NotImplementedError for other numbers of dimensions.
+
+    >>> tl.nn.functional.affine_grid(tl.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2), False)
+    tensor([[[[-0.5000,  0.0000],
+              [ 0.5000,  0.0000]]]])
+    """
 @overload
 def affine_grid(theta: Tensor | SupportsTorchFunction, size: Any, align_corners: builtins.bool | None = None) -> Any: ...
 @overload
-def alpha_dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor: ...
+def alpha_dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor:
+    """Return `input` with elements set at random, with probability `p`, to selu's negative limit.
+
+    The result is scaled and shifted to keep mean and variance. Returns `input` itself unless `training`. Raises
+    ValueError unless `p` is from 0 to 1.
+
+    >>> tl.nn.functional.alpha_dropout(tl.ones(3))
+    tensor([1., 1., 1.])
+    """
 @overload
 def alpha_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = False, inplace: builtins.bool = False) -> Any: ...
 @overload
-def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor: ...
+def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
+    """Return the average of every window along the last dimension.
+
+    `input` has the shape (N, C, L) or (C, L). Zeros of the padding count as elements unless `count_include_pad` is
+    False. Raises RuntimeError for other shapes and for sizes without a window.
+
+    >>> tl.nn.functional.avg_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[2., 1.]])
+    """
 @overload
 def avg_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Any: ...
 @overload
-def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the average of every window over the last two dimensions.
+
+    `input` has the shape (N, C, H, W) or (C, H, W). Zeros of the padding count as elements unless `count_include_pad`
+    is False; `divisor_override` stands for the number of elements. Raises RuntimeError for other shapes and for sizes
+    without a window.
+
+    >>> tl.nn.functional.avg_pool2d(tl.arange(16.0).reshape(1, 4, 4), 2)
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
+    """
 @overload
 def avg_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return the average of every window over the last three dimensions.
+
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W); the rest is as in `avg_pool2d`.
+
+    >>> tl.nn.functional.avg_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 2)
+    tensor([[[[3.5000]]]])
+    """
 @overload
 def avg_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: builtins.bool = False, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor: ...
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: builtins.bool = False, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor:
+    """Standardize each channel of `input`, then scale by `weight` and shift by `bias`.
+
+    Channels are the second dimension. When `training`, mean and variance are those of the batch, and the running ones
+    are moved towards them by the fraction `momentum`, in place; otherwise the running ones are used. Raises ValueError
+    when training with one value for each channel, RuntimeError for sizes that do not match or missing statistics.
+
+    >>> tl.nn.functional.batch_norm(tl.tensor([[1.0], [3.0]]), None, None, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
 @overload
 def batch_norm(input: Tensor | SupportsTorchFunction, running_mean: Tensor | SupportsTorchFunction | None, running_var: Tensor | SupportsTorchFunction | None, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, training: builtins.bool = False, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Any: ...
 @overload
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor: ...
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return `input1 @ weight[k] @ input2` for each of the matrices that `weight` holds, plus `bias`.
+
+    The inputs have the shapes (*, m) and (*, n), `weight` (outputs, m, n), `bias` (outputs,), the result (*, outputs).
+    Raises RuntimeError for shapes that do not match.
+
+    >>> tl.nn.functional.bilinear(tl.tensor([1.0, 2.0]), tl.tensor([10.0]), tl.tensor([[[1.0], [1.0]]]))
+    tensor([30.])
+    """
 @overload
 def bilinear(input1: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """Return the cross entropy between the probabilities `input` and `target`, reduced.
+
+    Logarithms are clamped to at least -100. Raises ValueError when the sizes differ, RuntimeError when `input` is not
+    between 0 and 1.
+
+    >>> tl.nn.functional.binary_cross_entropy(tl.tensor([0.5, 0.5]), tl.tensor([0.0, 1.0]))
+    tensor(0.6931)
+    """
 @overload
 def binary_cross_entropy(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
 @overload
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', pos_weight: Tensor | None = None) -> Tensor: ...
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
+    """Return the cross entropy between the probabilities `sigmoid(input)` and `target`, reduced.
+
+    `weight` multiplies all elements, `pos_weight` the part of the target. Raises ValueError when the sizes differ.
+
+    >>> tl.nn.functional.binary_cross_entropy_with_logits(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
+    tensor(0.4100)
+    """
 @overload
 def binary_cross_entropy_with_logits(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', pos_weight: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def celu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor: ...
+def celu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
+    """Return the elements of `input`, and `alpha * expm1(input / alpha)` in place of negative ones.
+
+    Raises RuntimeError when `alpha` is 0.
+
+    >>> tl.nn.functional.celu(tl.tensor([-1.0, 2.0]), alpha=2.0)
+    tensor([-0.7869,  2.0000])
+    """
 @overload
 def celu(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Any: ...
 @overload
-def celu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor: ...
+def celu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
+    """Write `celu(input, alpha)` into `input`, and return it.
+
+    >>> tl.nn.functional.celu_(tl.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
 @overload
 def celu_(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0) -> Any: ...
 @overload
-def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor: ...
+def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
+    """Return `input` with its channels reordered: the first of every group, then the second of every group, ...
+
+    Channels are the second dimension of at least three. Raises RuntimeError when they do not divide.
+
+    >>> tl.nn.functional.channel_shuffle(tl.arange(4.0).reshape(1, 4, 1), 2).flatten()
+    tensor([0., 2., 1., 3.])
+    """
 @overload
 def channel_shuffle(input: Tensor | SupportsTorchFunction, groups: builtins.int) -> Any: ...
 @overload
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor: ...
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor:
+    """Return the cross-correlation of signals with kernels.
+
+    `input` has the shape (N, C, L) or (C, L), `weight` (channels out, C / groups, K), `bias` (channels out,).
+    `padding` is an amount, "valid" or "same". Raises RuntimeError for shapes or dtypes that do not match.
+
+    >>> tl.nn.functional.conv1d(tl.tensor([[1.0, 2.0, 4.0]]), tl.tensor([[[1.0, -1.0]]]))
+    tensor([[-1., -2.]])
+    """
 @overload
 def conv1d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any: ...
 @overload
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor: ...
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor:
+    """Return the cross-correlation of images with kernels.
+
+    `input` has the shape (N, C, H, W) or (C, H, W), `weight` (channels out, C / groups, KH, KW), `bias` (channels
+    out,). `padding` is an amount, one for each of H and W, "valid" or "same". Raises RuntimeError for shapes or dtypes
+    that do not match.
+
+    >>> tl.nn.functional.conv2d(tl.ones(1, 1, 3, 3), tl.ones(1, 1, 2, 2))
+    tensor([[[[4., 4.],
+              [4., 4.]]]])
+    """
 @overload
 def conv2d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any: ...
 @overload
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor: ...
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor:
+    """Return the cross-correlation of volumes with kernels.
+
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W), `weight` (channels out, C / groups, KD, KH, KW), `bias`
+    (channels out,). `padding` is an amount, one for each dimension, "valid" or "same". Raises RuntimeError for shapes
+    or dtypes that do not match.
+
+    >>> tl.nn.functional.conv3d(tl.ones(1, 1, 2, 2, 2), tl.ones(1, 1, 2, 2, 2)).item()
+    8.0
+    """
 @overload
 def conv3d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any: ...
 @overload
-def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: builtins.int = 0) -> Tensor: ...
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: builtins.int = 0) -> Tensor:
+    """Return the cross-correlation of sequences (time, batch, channels) with a kernel, plus `bias`.
+
+    `weight` has the shape (K, channels, channels out), `bias` (channels out,); `pad` zeros are put before and after.
+    Raises RuntimeError where shapes do not fit.
+
+    >>> tl.nn.functional.conv_tbc(tl.ones(3, 1, 2), tl.ones(2, 2, 1), tl.zeros(1)).flatten()
+    tensor([4., 4.])
+    """
 @overload
 def conv_tbc(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction, pad: builtins.int = 0) -> Any: ...
 @overload
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor: ...
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor:
+    """Return the transposed convolution of signals: the gradient that `conv1d` sends to its input.
+
+    `input` has the shape (N, C, L) or (C, L), `weight` (C, channels out / groups, K). Raises RuntimeError for shapes or
+    dtypes that do not match.
+
+    >>> tl.nn.functional.conv_transpose1d(tl.tensor([[1.0, 2.0]]), tl.tensor([[[1.0, 10.0]]]))
+    tensor([[ 1., 12., 20.]])
+    """
 @overload
 def conv_transpose1d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any: ...
 @overload
-def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor: ...
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor:
+    """Return the transposed convolution of images: the gradient that `conv2d` sends to its input.
+
+    `input` has the shape (N, C, H, W) or (C, H, W), `weight` (C, channels out / groups, KH, KW). Raises RuntimeError
+    for shapes or dtypes that do not match.
+
+    >>> tl.nn.functional.conv_transpose2d(tl.ones(1, 1, 2, 2), tl.ones(1, 1, 2, 2), stride=2).shape
+    tensorlike.Size([1, 1, 4, 4])
+    """
 @overload
 def conv_transpose2d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any: ...
 @overload
-def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor: ...
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor:
+    """Return the transposed convolution of volumes: the gradient that `conv3d` sends to its input.
+
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W), `weight` (C, channels out / groups, KD, KH, KW). Raises
+    RuntimeError for shapes or dtypes that do not match.
+
+    >>> tl.nn.functional.conv_transpose3d(tl.ones(1, 1, 1, 1, 1), tl.ones(1, 1, 2, 2, 2)).shape
+    tensorlike.Size([1, 1, 2, 2, 2])
+    """
 @overload
 def conv_transpose3d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any: ...
 @overload
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """Return `1 - cosine` of two vectors where `target` is 1, `max(0, cosine - margin)` where it is -1, reduced.
+
+    The inputs have the shape (N, D) or (D,), the target (N,) or (). Raises RuntimeError for others.
+
+    >>> x = tl.tensor([[1.0, 0.0]])
+    >>> tl.nn.functional.cosine_embedding_loss(x, tl.tensor([[0.0, 1.0]]), tl.tensor([1.0]))
+    tensor(1.)
+    """
 @overload
 def cosine_embedding_loss(input1: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
 @overload
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Tensor: ...
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Tensor:
+    """Return the cosine of the angle between vectors along `dim`; norms below `eps` count as `eps`.
+
+    >>> tl.nn.functional.cosine_similarity(tl.tensor([[1.0, 0.0]]), tl.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
+    """
 @overload
 def cosine_similarity(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Any: ...
 @overload
-def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', label_smoothing: builtins.float = 0.0) -> Tensor: ...
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', label_smoothing: builtins.float = 0.0) -> Tensor:
+    """Return the cross entropy between the softmax of `input` and the classes or probabilities `target`, reduced.
+
+    `input` has the shape (N, C), (C,) or (N, C, d1, ...). `target` holds classes and has the same shape without C, or
+    probabilities of all classes and has the same shape. Items of the class `ignore_index` do not count; the mean is
+    weighted by `weight`, one number a class. `label_smoothing` mixes that part of a uniform distribution into the
+    target. Raises IndexError for a class out of range, ValueError or RuntimeError where shapes do not fit.
+
+    >>> tl.nn.functional.cross_entropy(tl.tensor([[0.0, 0.0], [3.0, 1.0]]), tl.tensor([1, 0]))
+    tensor(0.4100)
+    """
 @overload
 def cross_entropy(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', label_smoothing: builtins.float = 0.0) -> Any: ...
 @overload
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.str = 'mean', zero_infinity: builtins.bool = False) -> Tensor: ...
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.str = 'mean', zero_infinity: builtins.bool = False) -> Tensor:
+    """Return the negative log-likelihood of targets, summed over all alignments with the inputs, reduced.
+
+    `log_probs` has the shape (T, N, C) or (T, C), the logarithms of the probabilities of C classes at T times, one of
+    them `blank`; `targets` (N, S), or all targets one after the other. The lengths of both are tensors or tuples of N
+    numbers. The mean is that of losses divided by the lengths of their targets. With `zero_infinity` infinite losses,
+    of targets too long for the input, are 0. The gradient is that of log-probabilities that `log_softmax` returned.
+    Raises RuntimeError for sizes that do not match, ValueError for an unknown reduction.
+
+    >>> log_probs = tl.zeros(4, 1, 3).log_softmax(-1)
+    >>> tl.nn.functional.ctc_loss(log_probs, tl.tensor([[1, 2]]), (4,), (2,), reduction="sum")
+    tensor(1.6864)
+    """
 @overload
 def ctc_loss(log_probs: Tensor | SupportsTorchFunction, targets: Tensor | SupportsTorchFunction, input_lengths: Tensor | SupportsTorchFunction | Sequence[builtins.int], target_lengths: Tensor | SupportsTorchFunction | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.str = 'mean', zero_infinity: builtins.bool = False) -> Any: ...
 @overload
-def dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor: ...
+def dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
+    """Return `input` with elements set to zero at random, with probability `p`, and the others divided by `1 - p`.
+
+    Returns `input` itself unless `training`. With `inplace` the result is written into `input`. Raises ValueError
+    unless `p` is from 0 to 1. The random numbers come from the default generator of the tensor's device.
+
+    >>> tl.nn.functional.dropout(tl.ones(3), training=False)
+    tensor([1., 1., 1.])
+    >>> sorted(set(tl.nn.functional.dropout(tl.ones(100), 0.5).tolist()))
+    [0.0, 2.0]
+    """
 @overload
 def dropout(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Any: ...
 @overload
-def dropout1d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor: ...
+def dropout1d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
+    """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
+
+    `input` has the shape (N, C, L) or (C, L). Raises RuntimeError for another, ValueError unless `p` is from 0 to 1.
+
+    >>> tl.nn.functional.dropout1d(tl.ones(2, 3), training=False).shape
+    tensorlike.Size([2, 3])
+    """
 @overload
 def dropout1d(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Any: ...
 @overload
-def dropout2d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor: ...
+def dropout2d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
+    """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
+
+    `input` has the shape (N, C, H, W); for others the second dimension is taken for channels, with a warning. Raises
+    ValueError unless `p` is from 0 to 1.
+
+    >>> tl.nn.functional.dropout2d(tl.ones(1, 2, 3, 3), training=False).shape
+    tensorlike.Size([1, 2, 3, 3])
+    """
 @overload
 def dropout2d(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Any: ...
 @overload
-def dropout3d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor: ...
+def dropout3d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
+    """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
+
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W); for others the second dimension is taken for channels, with a
+    warning. Raises ValueError unless `p` is from 0 to 1.
+
+    >>> tl.nn.functional.dropout3d(tl.ones(1, 2, 3, 3, 3), training=False).shape
+    tensorlike.Size([1, 2, 3, 3, 3])
+    """
 @overload
 def dropout3d(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Any: ...
 @overload
-def elu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor: ...
+def elu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
+    """Return the elements of `input`, and `alpha * expm1(input)` in place of negative ones.
+
+    Takes floating-point dtypes; raises NotImplementedError for others.
+
+    >>> tl.nn.functional.elu(tl.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
 @overload
 def elu(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Any: ...
 @overload
-def elu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor: ...
+def elu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
+    """Write `elu(input, alpha)` into `input`, and return it.
+
+    >>> tl.nn.functional.elu_(tl.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
 @overload
 def elu_(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0) -> Any: ...
 @overload
-def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2.0, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor: ...
+def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2.0, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
+    """Look up the rows of the table `weight` at the indices `input`.
+
+    The result has the shape (*input.shape, columns). The row `padding_idx` gets no gradient. With `max_norm` the rows
+    looked up are first scaled down to it, in place. With `scale_grad_by_freq` the gradient of a row is divided by the
+    number of its look-ups. With `sparse` the gradient of the table is a sparse tensor of the rows looked up. Raises
+    IndexError for a number out of range.
+
+    >>> tl.nn.functional.embedding(tl.tensor([1, 0]), tl.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [1., 2.]])
+    """
 @overload
 def embedding(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, padding_idx: builtins.int | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2.0, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Any: ...
 @overload
-def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2, scale_grad_by_freq: builtins.bool = False, mode: builtins.str = 'mean', sparse: builtins.bool = False, per_sample_weights: Tensor | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> Tensor: ...
+def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2, scale_grad_by_freq: builtins.bool = False, mode: builtins.str = 'mean', sparse: builtins.bool = False, per_sample_weights: Tensor | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> Tensor:
+    """Return sums, means or maxima (`mode`) of rows of the table `weight`, one for each bag of row numbers.
+
+    A bag is a row of the matrix `input`, or the part of the vector `input` between two of the `offsets`. Indices equal
+    to `padding_idx` are ignored. With "sum" each number can have a weight in `per_sample_weights`. Raises ValueError
+    for arguments that do not fit.
+
+    >>> table = tl.tensor([[1.0], [10.0], [100.0]])
+    >>> tl.nn.functional.embedding_bag(tl.tensor([0, 1, 2]), table, tl.tensor([0, 2]), mode="sum")
+    tensor([[ 11.],
+            [100.]])
+    """
 @overload
 def embedding_bag(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, offsets: Tensor | SupportsTorchFunction | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2, scale_grad_by_freq: builtins.bool = False, mode: builtins.str = 'mean', sparse: builtins.bool = False, per_sample_weights: Tensor | SupportsTorchFunction | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> Any: ...
 @overload
-def feature_alpha_dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor: ...
+def feature_alpha_dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor:
+    """Return `input` with channels set at random, with probability `p`, to selu's negative limit.
+
+    Channels are the second dimension. Returns `input` itself unless `training`. Raises ValueError unless `p` is from 0
+    to 1.
+
+    >>> tl.nn.functional.feature_alpha_dropout(tl.ones(1, 3))
+    tensor([[1., 1., 1.]])
+    """
 @overload
 def feature_alpha_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = False, inplace: builtins.bool = False) -> Any: ...
 @overload
-def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor: ...
+def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """Add columns up as the windows of images: the gradient of `unfold`.
+
+    `input` has the shape (N, C * KH * KW, windows) or without N, the result (N, C, *output_size). Raises RuntimeError
+    for another number of columns.
+
+    >>> tl.nn.functional.fold(tl.ones(1, 4, 2), (2, 3), 2)
+    tensor([[[[1., 2., 1.],
+              [1., 2., 1.]]]])
+    """
 @overload
 def fold(input: Tensor | SupportsTorchFunction, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any: ...
 @overload
-def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor: ...
+def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
+    """Return the maxima of windows at random positions in the last two dimensions.
+
+    `input` has the shape (N, C, H, W) or (C, H, W). The number of windows is `output_size`, or `output_ratio` times the
+    input's size; `_random_samples` of the shape (N, C, 2), from 0 to 1, are their positions. With `return_indices` also
+    returns the indices of the maxima. Raises ValueError when neither size nor ratio is given.
+
+    >>> x = tl.arange(16.0).reshape(1, 4, 4)
+    >>> tl.nn.functional.fractional_max_pool2d(x, 2, 2, _random_samples=tl.zeros(1, 1, 2))
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
 @overload
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
 def fractional_max_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]:
+    """Return what `fractional_max_pool2d` returns with `return_indices=True`, whatever that is here.
+
+    >>> x = tl.arange(9.0).reshape(1, 3, 3)
+    >>> values, indices = tl.nn.functional.fractional_max_pool2d_with_indices(x, 2, 1)
+    >>> indices.flatten()
+    tensor([8])
+    """
 @overload
 def fractional_max_pool2d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor: ...
+def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
+    """Return the maxima of windows at random positions in the last three dimensions.
+
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W), `_random_samples` (N, C, 3). The rest is as in
+    `fractional_max_pool2d`.
+
+    >>> tl.nn.functional.fractional_max_pool3d(tl.arange(27.0).reshape(1, 3, 3, 3), 2, 1)
+    tensor([[[[26.]]]])
+    """
 @overload
 def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
 def fractional_max_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]:
+    """Return what `fractional_max_pool3d` returns with `return_indices=True`, whatever that is here.
+
+    >>> x = tl.arange(27.0).reshape(1, 3, 3, 3)
+    >>> values, indices = tl.nn.functional.fractional_max_pool3d_with_indices(x, 2, 1)
+    >>> indices.flatten()
+    tensor([26])
+    """
 @overload
 def fractional_max_pool3d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | builtins.float, full: builtins.bool = False, eps: builtins.float = 1e-06, reduction: builtins.str = 'mean') -> Tensor: ...
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | builtins.float, full: builtins.bool = False, eps: builtins.float = 1e-06, reduction: builtins.str = 'mean') -> Tensor:
+    """Return the negative log-likelihood of `target` under normal distributions of mean `input`, reduced.
+
+    `var` holds variances, of the size of `input`, or with the last dimension 1 or missing; those below `eps` count as
+    `eps`. With `full` the constant is added. Raises ValueError for another size and for negative variances.
+
+    >>> tl.nn.functional.gaussian_nll_loss(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 4.0]), tl.tensor([1.0, 1.0]))
+    tensor(1.)
+    """
 @overload
 def gaussian_nll_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, var: Tensor | SupportsTorchFunction | builtins.float, full: builtins.bool = False, eps: builtins.float = 1e-06, reduction: builtins.str = 'mean') -> Any: ...
 @overload
-def gelu(input: Tensor, *, approximate: builtins.str = 'none', out: Tensor | None = None) -> Tensor: ...
+def gelu(input: Tensor, *, approximate: builtins.str = 'none', out: Tensor | None = None) -> Tensor:
+    """Return `input` times the normal distribution function at it, element by element.
+
+    With `approximate="tanh"` that function is approximated. Takes floating-point dtypes. Raises RuntimeError for any
+    other `approximate`.
+
+    >>> tl.nn.functional.gelu(tl.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1587,  0.0000,  0.8413])
+    """
 @overload
 def gelu(input: Tensor | SupportsTorchFunction, *, approximate: builtins.str = 'none', out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def glu(input: Tensor, dim: builtins.int = -1) -> Tensor: ...
+def glu(input: Tensor, dim: builtins.int = -1) -> Tensor:
+    """Return the first half of `input` along `dim` times the sigmoid of the second.
+
+    Raises RuntimeError when the size of `dim` is odd, or `input` has no dimension.
+
+    >>> tl.nn.functional.glu(tl.tensor([1.0, 2.0, 0.0, 0.0]))
+    tensor([0.5000, 1.0000])
+    """
 @overload
 def glu(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1) -> Any: ...
 @overload
-def grid_sample(input: Tensor, grid: Tensor, mode: builtins.str = 'bilinear', padding_mode: Any = 'zeros', align_corners: builtins.bool | None = None) -> Tensor: ...
+def grid_sample(input: Tensor, grid: Tensor, mode: builtins.str = 'bilinear', padding_mode: Any = 'zeros', align_corners: builtins.bool | None = None) -> Tensor:
+    """Return images or volumes sampled at the points of `grid`.
+
+    `input` has the shape (N, C, H, W), `grid` (N, H', W', 2), the result (N, C, H', W'); or (N, C, D, H, W), (N, D',
+    H', W', 3), (N, C, D', H', W'). Points are (x, y) or (x, y, z) from -1 to 1, which are the centers of the outer
+    pixels with `align_corners`, their outer edges otherwise. `mode` is "bilinear", "nearest", or "bicubic" for images;
+    `padding_mode` is the content outside the image: "zeros", "border" (the pixel at the border) or "reflection". Raises
+    ValueError for other names, RuntimeError for shapes or dtypes that do not match.
+
+    >>> x = tl.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+    >>> grid = tl.tensor([[[[0.0, 0.0], [1.0, 1.0]]]])
+    >>> tl.nn.functional.grid_sample(x, grid, align_corners=True)
+    tensor([[[[2.5000, 4.0000]]]])
+    """
 @overload
 def grid_sample(input: Tensor | SupportsTorchFunction, grid: Tensor | SupportsTorchFunction, mode: builtins.str = 'bilinear', padding_mode: Any = 'zeros', align_corners: builtins.bool | None = None) -> Any: ...
 @overload
-def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor: ...
+def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
+    """Standardize `input` over each of `num_groups` groups of channels, then scale by `weight` and shift by `bias`.
+
+    Channels are the second dimension; `weight` and `bias` have one element for each. Raises RuntimeError for sizes that
+    do not match. Composes `layer_norm`, with groups as rows.
+
+    >>> tl.nn.functional.group_norm(tl.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
 @overload
 def group_norm(input: Tensor | SupportsTorchFunction, num_groups: builtins.int, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, eps: builtins.float = 1e-05) -> Any: ...
 @overload
-def gumbel_softmax(logits: Tensor, tau: builtins.float = 1, hard: builtins.bool = False, eps: builtins.float = 1e-10, dim: builtins.int = -1) -> Tensor: ...
+def gumbel_softmax(logits: Tensor, tau: builtins.float = 1, hard: builtins.bool = False, eps: builtins.float = 1e-10, dim: builtins.int = -1) -> Tensor:
+    """Return a random draw from the Gumbel-Softmax distribution of `logits` along `dim`.
+
+    The draw becomes one-hot as the temperature `tau` falls to 0. With `hard` it is made one-hot, with the gradient of
+    the soft draw. `eps` is not used.
+
+    >>> tl.nn.functional.gumbel_softmax(tl.zeros(2, 3), hard=True).sum(-1)
+    tensor([1., 1.])
+    """
 @overload
 def gumbel_softmax(logits: Tensor | SupportsTorchFunction, tau: builtins.float = 1, hard: builtins.bool = False, eps: builtins.float = 1e-10, dim: builtins.int = -1) -> Any: ...
 @overload
-def hardshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None = None) -> Tensor: ...
+def hardshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None = None) -> Tensor:
+    """Return the elements of `input`, zero in place of those from `-lambd` to `lambd`.
+
+    >>> tl.nn.functional.hardshrink(tl.tensor([-1.0, 0.3, 2.0]))
+    tensor([-1.,  0.,  2.])
+    """
 @overload
 def hardshrink(input: Tensor | SupportsTorchFunction, lambd: builtins.float = 0.5, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def hardsigmoid(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
+def hardsigmoid(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """Return `relu6(input + 3) / 6`, element by element.
+
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+    >>> tl.nn.functional.hardsigmoid(tl.tensor([-4.0, 0.0, 4.0]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
 @overload
 def hardsigmoid(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any: ...
 @overload
-def hardswish(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
+def hardswish(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """Return `input * relu6(input + 3) / 6`, element by element.
+
+    It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+    >>> tl.nn.functional.hardswish(tl.tensor([-4.0, 0.0, 4.0]))
+    tensor([-0.,  0.,  4.])
+    """
 @overload
 def hardswish(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any: ...
 @overload
-def hardtanh(input: Tensor, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor: ...
+def hardtanh(input: Tensor, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
+    """Return the elements of `input`, with the nearer limit in place of those outside `min_val` to `max_val`.
+
+    Raises ValueError when `min_val` is the larger, RuntimeError for booleans.
+
+    >>> tl.nn.functional.hardtanh(tl.tensor([-3.0, 0.5, 2.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
 @overload
 def hardtanh(input: Tensor | SupportsTorchFunction, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0, inplace: builtins.bool = False) -> Any: ...
 @overload
-def hardtanh_(input: Tensor, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0) -> Tensor: ...
+def hardtanh_(input: Tensor, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0) -> Tensor:
+    """Write `hardtanh(input, min_val, max_val)` into `input`, and return it.
+
+    >>> tl.nn.functional.hardtanh_(tl.tensor([-3.0, 2.0]))
+    tensor([-1.,  1.])
+    """
 @overload
 def hardtanh_(input: Tensor | SupportsTorchFunction, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0) -> Any: ...
 @overload
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """Return `input` where `target` is 1 and `max(0, margin - input)` where it is -1, reduced.
+
+    >>> tl.nn.functional.hinge_embedding_loss(tl.tensor([0.5, 0.5]), tl.tensor([1.0, -1.0]))
+    tensor(0.5000)
+    """
 @overload
 def hinge_embedding_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 1.0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
 @overload
-def huber_loss(input: Tensor, target: Tensor, reduction: builtins.str = 'mean', delta: builtins.float = 1.0, weight: Tensor | None = None) -> Tensor: ...
+def huber_loss(input: Tensor, target: Tensor, reduction: builtins.str = 'mean', delta: builtins.float = 1.0, weight: Tensor | None = None) -> Tensor:
+    """Return half the squared differences of `input` and `target`, reduced, growing only linearly beyond `delta`.
+
+    `weight`, of the same size, multiplies them. Raises RuntimeError unless `delta` is positive.
+
+    >>> tl.nn.functional.huber_loss(tl.tensor([1.0, 2.0]), tl.tensor([1.5, 4.0]), reduction="none")
+    tensor([0.1250, 1.5000])
+    """
 @overload
 def huber_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, reduction: builtins.str = 'mean', delta: builtins.float = 1.0, weight: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: builtins.bool = True, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor: ...
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: builtins.bool = True, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor:
+    """Standardize each channel of each item of `input`, then scale by `weight` and shift by `bias`.
+
+    Without `use_input_stats` mean and variance are the running ones. Raises ValueError when a channel has one element.
+    Composes `batch_norm`, with the items' channels as the channels of one item.
+
+    >>> tl.nn.functional.instance_norm(tl.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.0000,  1.0000]]])
+    """
 @overload
 def instance_norm(input: Tensor | SupportsTorchFunction, running_mean: Tensor | SupportsTorchFunction | None = None, running_var: Tensor | SupportsTorchFunction | None = None, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, use_input_stats: builtins.bool = True, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Any: ...
 @overload
-def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None, recompute_scale_factor: builtins.bool | None = None, antialias: builtins.bool = False) -> Tensor: ...
+def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None, recompute_scale_factor: builtins.bool | None = None, antialias: builtins.bool = False) -> Tensor:
+    """Return `input` resampled to `size`, or to `scale_factor` times its size.
+
+    `input` has the shape (N, C, *spatial) with one to three spatial dimensions. `mode` is "nearest", "nearest-exact",
+    "area", "linear" (one dimension), "bilinear" and "bicubic" (two) or "trilinear" (three). With `align_corners` the
+    first and last elements stay where they are. With `antialias` ("bilinear", "bicubic") downsampling averages. Raises
+    ValueError or NotImplementedError for arguments that do not match.
+
+    >>> tl.nn.functional.interpolate(tl.tensor([[[0.0, 1.0]]]), scale_factor=2)
+    tensor([[[0., 0., 1., 1.]]])
+    >>> tl.nn.functional.interpolate(tl.tensor([[[0.0, 1.0]]]), size=3, mode="linear", align_corners=True)
+    tensor([[[0.0000, 0.5000, 1.0000]]])
+    """
 @overload
 def interpolate(input: Tensor | SupportsTorchFunction, size: Any = None, scale_factor: Any = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None, recompute_scale_factor: builtins.bool | None = None, antialias: builtins.bool = False) -> Any: ...
 @overload
-def kl_div(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', log_target: builtins.bool = False) -> Tensor: ...
+def kl_div(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', log_target: builtins.bool = False) -> Tensor:
+    """Return the Kullback-Leibler divergence of the log-probabilities `input` from the probabilities `target`, reduced.
+
+    With `log_target` the target holds log-probabilities too. The reduction "batchmean" divides the sum by the size of
+    the first dimension; "mean" divides it by the number of elements, with a warning.
+
+    >>> input = tl.tensor([[0.5, 0.5]]).log()
+    >>> tl.nn.functional.kl_div(input, tl.tensor([[0.25, 0.75]]), reduction="batchmean")
+    tensor(0.1308)
+    """
 @overload
 def kl_div(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', log_target: builtins.bool = False) -> Any: ...
 @overload
-def l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor: ...
+def l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor:
+    """Return the absolute differences of `input` and `target`: their mean, their sum, or (`reduction="none"`) all.
+
+    With `weight`, of the same size, the mean is the weighted one. Warns when the sizes differ; raises RuntimeError when
+    they do not broadcast, ValueError for an unknown reduction.
+
+    >>> tl.nn.functional.l1_loss(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 4.0]))
+    tensor(1.)
+    """
 @overload
 def l1_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor: ...
+def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
+    """Standardize `input` over its last dimensions, then scale by `weight` and shift by `bias`.
+
+    `normalized_shape` is the shape of these dimensions, and of `weight` and `bias`. Raises RuntimeError where shapes do
+    not fit.
+
+    >>> tl.nn.functional.layer_norm(tl.tensor([1.0, 2.0, 3.0]), (3,))
+    tensor([-1.2247,  0.0000,  1.2247])
+    """
 @overload
 def layer_norm(input: Tensor | SupportsTorchFunction, normalized_shape: Any, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, eps: builtins.float = 1e-05) -> Any: ...
 @overload
-def leaky_relu(input: Tensor, negative_slope: builtins.float = 0.01, inplace: builtins.bool = False) -> Tensor: ...
+def leaky_relu(input: Tensor, negative_slope: builtins.float = 0.01, inplace: builtins.bool = False) -> Tensor:
+    """Return the elements of `input`, negative ones times `negative_slope`.
+
+    Takes floating-point dtypes; raises NotImplementedError for others.
+
+    >>> tl.nn.functional.leaky_relu(tl.tensor([-1.0, 2.0]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
 @overload
 def leaky_relu(input: Tensor | SupportsTorchFunction, negative_slope: builtins.float = 0.01, inplace: builtins.bool = False) -> Any: ...
 @overload
-def leaky_relu_(input: Tensor, negative_slope: builtins.float = 0.01) -> Tensor: ...
+def leaky_relu_(input: Tensor, negative_slope: builtins.float = 0.01) -> Tensor:
+    """Write `leaky_relu(input, negative_slope)` into `input`, and return it.
+
+    >>> tl.nn.functional.leaky_relu_(tl.tensor([-1.0, 2.0]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
 @overload
 def leaky_relu_(input: Tensor | SupportsTorchFunction, negative_slope: builtins.float = 0.01) -> Any: ...
 @overload
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Return `input @ weight.T + bias`.
+
+    Shapes are (..., in_features), (out_features, in_features) and (out_features,), and the result is
+    (..., out_features); with a `weight` of shape (in_features,) it is (...). Raises RuntimeError when sizes do not fit
+    or dtypes differ.
+
+    >>> tl.nn.functional.linear(tl.ones(1, 3), tl.ones(2, 3), tl.tensor([0.0, 1.0]))
+    tensor([[3., 4.]])
+    """
 @overload
 def linear(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None, reduction: builtins.str = 'mean', ignore_index: builtins.int | None = None, label_smoothing: builtins.float = 0.0, options: Any = None) -> Tensor: ...
+def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None, reduction: builtins.str = 'mean', ignore_index: builtins.int | None = None, label_smoothing: builtins.float = 0.0, options: Any = None) -> Tensor:
+    """Return `cross_entropy(linear(input, linear_weight, linear_bias), target)`.
+
+    `input` has the shape (N, features) or (features,), `linear_weight` (classes, ..., features), `target` (N, ...) for
+    classes or (N, classes, ...) for their probabilities; the rest is as in `cross_entropy`. With `options`, an
+    `nn.LinearCrossEntropyOptions`, the batch is worked off in pieces, so that not all scores are in memory at once;
+    what that is not for (several outputs, no reduction, one item) is computed at once, with a warning. Raises
+    RuntimeError where shapes do not fit.
+
+    >>> x, weight = tl.ones(1, 2), tl.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> tl.nn.functional.linear_cross_entropy(x, weight, tl.tensor([1]))
+    tensor(0.6931)
+    """
 @overload
 def linear_cross_entropy(input: Tensor | SupportsTorchFunction, linear_weight: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, *, linear_bias: Tensor | SupportsTorchFunction | None = None, weight: Tensor | SupportsTorchFunction | None = None, reduction: builtins.str = 'mean', ignore_index: builtins.int | None = None, label_smoothing: builtins.float = 0.0, options: Any = None) -> Any: ...
 @overload
-def local_response_norm(input: Tensor, size: builtins.int, alpha: builtins.float = 0.0001, beta: builtins.float = 0.75, k: builtins.float = 1.0) -> Tensor: ...
+def local_response_norm(input: Tensor, size: builtins.int, alpha: builtins.float = 0.0001, beta: builtins.float = 0.75, k: builtins.float = 1.0) -> Tensor:
+    """Return `input` divided by a power of the mean of squares over `size` neighbouring channels.
+
+    The divisor is `(k + alpha * mean) ** beta`, with zeros beyond the first and the last channel. `input` has three
+    dimensions or more, channels the second. Raises ValueError for fewer.
+
+    >>> tl.nn.functional.local_response_norm(tl.ones(1, 1, 1), 1, alpha=3.0, beta=0.5)
+    tensor([[[0.5000]]])
+    """
 @overload
 def local_response_norm(input: Tensor | SupportsTorchFunction, size: builtins.int, alpha: builtins.float = 0.0001, beta: builtins.float = 0.75, k: builtins.float = 1.0) -> Any: ...
 @overload
-def log_softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Tensor: ...
+def log_softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Tensor:
+    """Return the logarithm of the softmax of `input` along `dim`, computed without overflow.
+
+    >>> tl.nn.functional.log_softmax(tl.tensor([0.0, 0.0]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
 @overload
 def log_softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Any: ...
 @overload
-def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return `log(sigmoid(input))`, element by element, without overflow.
+
+    >>> tl.nn.functional.logsigmoid(tl.tensor([-100.0, 0.0]))
+    tensor([-100.0000,   -0.6931])
+    """
 @overload
 def logsigmoid(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def lp_pool1d(input: Tensor, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Tensor: ...
+def lp_pool1d(input: Tensor, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Tensor:
+    """Return the root of the sum of powers `norm_type` of every window along the last dimension.
+
+    `input` has the shape (N, C, L) or (C, L). Written with `avg_pool1d`.
+
+    >>> tl.nn.functional.lp_pool1d(tl.tensor([[3.0, 4.0]]), 2, 2)
+    tensor([[5.]])
+    """
 @overload
 def lp_pool1d(input: Tensor | SupportsTorchFunction, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Any: ...
 @overload
-def lp_pool2d(input: Tensor, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Tensor: ...
+def lp_pool2d(input: Tensor, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Tensor:
+    """Return the root of the sum of powers `norm_type` of every window over the last two dimensions.
+
+    `input` has the shape (N, C, H, W) or (C, H, W). Written with `avg_pool2d`.
+
+    >>> tl.nn.functional.lp_pool2d(tl.ones(1, 2, 2), 2, 2)
+    tensor([[[2.]]])
+    """
 @overload
 def lp_pool2d(input: Tensor | SupportsTorchFunction, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Any: ...
 @overload
-def lp_pool3d(input: Tensor, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Tensor: ...
+def lp_pool3d(input: Tensor, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Tensor:
+    """Return the root of the sum of powers `norm_type` of every window over the last three dimensions.
+
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W). Written with `avg_pool3d`.
+
+    >>> tl.nn.functional.lp_pool3d(tl.ones(1, 2, 2, 2), 3, 2)
+    tensor([[[[2.]]]])
+    """
 @overload
 def lp_pool3d(input: Tensor | SupportsTorchFunction, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Any: ...
 @overload
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """Return `max(0, margin - target * (input1 - input2))`, reduced.
+
+    A target of 1 ranks the first higher, one of -1 the second. Raises RuntimeError when the numbers of dimensions
+    differ.
+
+    >>> tl.nn.functional.margin_ranking_loss(tl.tensor([2.0]), tl.tensor([3.0]), tl.tensor([1.0]))
+    tensor(1.)
+    """
 @overload
 def margin_ranking_loss(input1: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
 @overload
-def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor: ...
+def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
+    """Return the largest element of every window along the last dimension.
+
+    `input` has the shape (N, C, L) or (C, L). Windows are `stride` apart, their own size when it is not given. With
+    `return_indices` also returns their indices. Raises RuntimeError for other shapes and for sizes without a window.
+
+    >>> tl.nn.functional.max_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[3., 2.]])
+    """
 @overload
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
 def max_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
 @overload
-def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
+def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """Return what `max_pool1d` returns with `return_indices=True`, whatever that is here.
+
+    >>> x = tl.arange(4.0).reshape(1, 4)
+    >>> values, indices = tl.nn.functional.max_pool1d_with_indices(x, (2,))
+    >>> indices.flatten()
+    tensor([1, 3])
+    """
 @overload
 def max_pool1d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
 @overload
-def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor: ...
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
+    """Return the largest element of every window over the last two dimensions.
+
+    `input` has the shape (N, C, H, W) or (C, H, W). Windows are `stride` apart, their own size when it is not given.
+    With `return_indices` also returns their indices in the flattened image. Raises RuntimeError for other shapes and
+    for sizes without a window.
+
+    >>> tl.nn.functional.max_pool2d(tl.arange(16.0).reshape(1, 4, 4), 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
 @overload
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
 def max_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
 @overload
-def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
+def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """Return what `max_pool2d` returns with `return_indices=True`, whatever that is here.
+
+    >>> x = tl.arange(4.0).reshape(1, 1, 4)
+    >>> values, indices = tl.nn.functional.max_pool2d_with_indices(x, (1, 2))
+    >>> indices.flatten()
+    tensor([1, 3])
+    """
 @overload
 def max_pool2d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
 @overload
-def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor: ...
+def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
+    """Return the largest element of every window over the last three dimensions.
+
+    `input` has the shape (N, C, D, H, W) or (C, D, H, W). With `return_indices` also returns their indices in the
+    flattened volume. Raises RuntimeError for other shapes and for sizes without a window.
+
+    >>> tl.nn.functional.max_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 2)
+    tensor([[[[7.]]]])
+    """
 @overload
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
 def max_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
 @overload
-def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
+def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+    """Return what `max_pool3d` returns with `return_indices=True`, whatever that is here.
+
+    >>> x = tl.arange(4.0).reshape(1, 1, 1, 4)
+    >>> values, indices = tl.nn.functional.max_pool3d_with_indices(x, (1, 1, 2))
+    >>> indices.flatten()
+    tensor([1, 3])
+    """
 @overload
 def max_pool3d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
 @overload
-def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor: ...
+def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:
+    """Return zeros with the elements of `input` at the indices `indices`, which `max_pool1d` returned.
+
+    Raises RuntimeError or ValueError for shapes that do not match.
+
+    >>> tl.nn.functional.max_unpool1d(tl.tensor([[3.0, 2.0]]), tl.tensor([[1, 2]]), 2)
+    tensor([[0., 3., 2., 0.]])
+    """
 @overload
 def max_unpool1d(input: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Any: ...
 @overload
-def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor: ...
+def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:
+    """Return zeros with the elements of `input` at the indices `indices`, which `max_pool2d` returned.
+
+    Raises RuntimeError or ValueError for shapes that do not match.
+
+    >>> tl.nn.functional.max_unpool2d(tl.tensor([[[5.0]]]), tl.tensor([[[3]]]), 2)
+    tensor([[[0., 0.],
+             [0., 5.]]])
+    """
 @overload
 def max_unpool2d(input: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Any: ...
 @overload
-def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor: ...
+def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:
+    """Return zeros with the elements of `input` at the indices `indices`, which `max_pool3d` returned.
+
+    Raises RuntimeError or ValueError for shapes that do not match.
+
+    >>> tl.nn.functional.max_unpool3d(tl.tensor([[[[5.0]]]]), tl.tensor([[[[7]]]]), 2).sum()
+    tensor(5.)
+    """
 @overload
 def max_unpool3d(input: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Any: ...
 @overload
-def mish(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
+def mish(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """Return `input * tanh(softplus(input))`, element by element.
+
+    >>> tl.nn.functional.mish(tl.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.3034,  0.0000,  0.8651])
+    """
 @overload
 def mish(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any: ...
 @overload
-def mse_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor: ...
+def mse_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor:
+    """Return the squared differences of `input` and `target`: their mean, their sum, or (`reduction="none"`) all.
+
+    With `weight`, of the same size, the mean is the weighted one. Takes floating-point dtypes. Warns when the sizes
+    differ; raises RuntimeError when they do not broadcast, ValueError for an unknown reduction.
+
+    >>> tl.nn.functional.mse_loss(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 4.0]))
+    tensor(2.)
+    """
 @overload
 def mse_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: Any, num_heads: builtins.int, in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: builtins.bool, dropout_p: builtins.float, out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: builtins.bool = True, key_padding_mask: Tensor | None = None, need_weights: builtins.bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: Any = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: builtins.bool = True, is_causal: Any = False) -> builtins.tuple[Tensor, Tensor | None]: ...
+def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: Any, num_heads: builtins.int, in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: builtins.bool, dropout_p: builtins.float, out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: builtins.bool = True, key_padding_mask: Tensor | None = None, need_weights: builtins.bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: Any = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: builtins.bool = True, is_causal: Any = False) -> builtins.tuple[Tensor, Tensor | None]:
+    """Return attention with several heads, and with `need_weights` how much each row attends to each key.
+
+    `query` has the shape (L, N, E), `key` (S, N, K) and `value` (S, N, V), or all without the batch N. They are
+    projected by `in_proj_weight` (3 E, E), or with `use_separate_proj_weight` by one weight each, and cut into
+    `num_heads` heads; the results, side by side, are projected by `out_proj_weight`. `bias_k` and `bias_v` are one more
+    key and value, `add_zero_attn` adds one of zeros, `static_k` and `static_v` stand in for the projections.
+
+    `attn_mask`, (L, S) or (N * heads, L, S), and `key_padding_mask`, (N, S), are True where attention is not allowed,
+    or are added before the softmax. `is_causal` says that `attn_mask` is the causal one, which must be given still.
+    The weights have the shape (N, L, S), or (N, heads, L, S) unless `average_attn_weights`. Raises AssertionError or
+    RuntimeError where shapes or dtypes do not fit. Written with `linear`, `matmul` and `softmax`.
+
+    >>> x, one = tl.tensor([[1.0, 0.0], [0.0, 1.0]]), tl.eye(2)
+    >>> output, weights = tl.nn.functional.multi_head_attention_forward(
+    ...     x, x, x, 2, 1, tl.cat([one, one, one]), None, None, None, False, 0.0, one, None
+    ... )
+    >>> weights
+    tensor([[0.6698, 0.3302],
+            [0.3302, 0.6698]])
+    """
 @overload
 def multi_head_attention_forward(query: Tensor | SupportsTorchFunction, key: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction, embed_dim_to_check: Any, num_heads: builtins.int, in_proj_weight: Tensor | SupportsTorchFunction | None, in_proj_bias: Tensor | SupportsTorchFunction | None, bias_k: Tensor | SupportsTorchFunction | None, bias_v: Tensor | SupportsTorchFunction | None, add_zero_attn: builtins.bool, dropout_p: builtins.float, out_proj_weight: Tensor | SupportsTorchFunction, out_proj_bias: Tensor | SupportsTorchFunction | None, training: builtins.bool = True, key_padding_mask: Tensor | SupportsTorchFunction | None = None, need_weights: builtins.bool = True, attn_mask: Tensor | SupportsTorchFunction | None = None, use_separate_proj_weight: Any = False, q_proj_weight: Tensor | SupportsTorchFunction | None = None, k_proj_weight: Tensor | SupportsTorchFunction | None = None, v_proj_weight: Tensor | SupportsTorchFunction | None = None, static_k: Tensor | SupportsTorchFunction | None = None, static_v: Tensor | SupportsTorchFunction | None = None, average_attn_weights: builtins.bool = True, is_causal: Any = False) -> Any: ...
 @overload
-def multi_margin_loss(input: Tensor, target: Tensor, p: builtins.int = 1, margin: builtins.float = 1.0, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
+def multi_margin_loss(input: Tensor, target: Tensor, p: builtins.int = 1, margin: builtins.float = 1.0, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """Return the mean over other classes of `max(0, margin - score of the target + score) ** p`, reduced.
+
+    `input` has the shape (N, C) or (C,), `target` (N,) or (), `weight` (C,). Raises ValueError unless `p` is 1 or 2,
+    RuntimeError for a class out of range.
+
+    >>> tl.nn.functional.multi_margin_loss(tl.tensor([[0.0, 0.5]]), tl.tensor([1]))
+    tensor(0.2500)
+    """
 @overload
 def multi_margin_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, p: builtins.int = 1, margin: builtins.float = 1.0, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
 @overload
-def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
+def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """Return the sum over labels and other classes of `max(0, 1 - label's score + score)`, over classes, reduced.
+
+    `input` has the shape (N, C) or (C,), and so has `target`: the labels of each item, then -1. Raises RuntimeError
+    where shapes differ or a label is out of range.
+
+    >>> tl.nn.functional.multilabel_margin_loss(tl.tensor([[0.0, 0.5]]), tl.tensor([[1, -1]]))
+    tensor(0.2500)
+    """
 @overload
 def multilabel_margin_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
 @overload
-def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """Return the mean over the last dimension of the two-class cross entropies of `input` and `target`, reduced.
+
+    >>> tl.nn.functional.multilabel_soft_margin_loss(tl.tensor([[0.0, 2.0]]), tl.tensor([[0.0, 1.0]]))
+    tensor(0.4100)
+    """
 @overload
 def multilabel_soft_margin_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
 @overload
-def native_channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor: ...
+def native_channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
+    """Return `channel_shuffle(input, groups)`.
+
+    >>> tl.nn.functional.native_channel_shuffle(tl.arange(4.0).reshape(1, 4, 1), 2).flatten()
+    tensor([0., 2., 1., 3.])
+    """
 @overload
 def native_channel_shuffle(input: Tensor | SupportsTorchFunction, groups: builtins.int) -> Any: ...
 @overload
-def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """Return the negative of the log-probabilities `input` at the classes `target`, reduced.
+
+    `input` has the shape (N, C), (C,) or (N, C, d1, ...), `target` the same without C. Items of the class
+    `ignore_index` are ignored; the mean is weighted by `weight`, one number for each class. Raises IndexError for a
+    class out of range, ValueError or RuntimeError for shapes that do not match.
+
+    >>> tl.nn.functional.nll_loss(tl.tensor([[-1.0, -2.0]]), tl.tensor([1]))
+    tensor(2.)
+    """
 @overload
 def nll_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
 @overload
-def normalize(input: Tensor, p: builtins.float = 2.0, dim: Any = 1, eps: builtins.float = 1e-12, out: Tensor | None = None) -> Tensor: ...
+def normalize(input: Tensor, p: builtins.float = 2.0, dim: Any = 1, eps: builtins.float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """Return `input` divided by its norm of order `p` along `dim`, or by `eps` where that is larger.
+
+    Takes floating-point and complex dtypes. With `out` the result is written there.
+
+    >>> tl.nn.functional.normalize(tl.tensor([3.0, 4.0]), dim=0)
+    tensor([0.6000, 0.8000])
+    """
 @overload
 def normalize(input: Tensor | SupportsTorchFunction, p: builtins.float = 2.0, dim: Any = 1, eps: builtins.float = 1e-12, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def one_hot(input: Tensor, num_classes: builtins.int = -1) -> Tensor: ...
+def one_hot(input: Tensor, num_classes: builtins.int = -1) -> Tensor:
+    """Return the one-hot encoding of the class indices in `input`, along a new last dimension.
+
+    `num_classes` is one more than the largest index unless given. Raises RuntimeError unless the indices are int64, not
+    negative, and less than `num_classes`.
+
+    >>> tl.nn.functional.one_hot(tl.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
 @overload
 def one_hot(input: Tensor | SupportsTorchFunction, num_classes: builtins.int = -1) -> Any: ...
 @overload
-def pad(input: Tensor, pad: Any, mode: builtins.str = 'constant', value: builtins.float | None = None) -> Tensor: ...
+def pad(input: Tensor, pad: Any, mode: builtins.str = 'constant', value: builtins.float | None = None) -> Tensor:
+    """Pad the last dimensions of `input` on both sides.
+
+    `pad` holds the amounts before and after for each dimension, the last dimension first; negative amounts cut off.
+    `mode` is "constant" (`value`, 0 unless given), or "reflect", "replicate" or "circular", which take one to three
+    dimensions of an input that has one or two more. Raises RuntimeError where amounts do not fit, NotImplementedError
+    for other modes and shapes.
+
+    >>> tl.nn.functional.pad(tl.tensor([1.0, 2.0]), (1, 2))
+    tensor([0., 1., 2., 0., 0.])
+    >>> tl.nn.functional.pad(tl.tensor([[1.0, 2.0, 3.0]]), (1, 1), mode="reflect")
+    tensor([[2., 1., 2., 3., 2.]])
+    """
 @overload
 def pad(input: Tensor | SupportsTorchFunction, pad: Any, mode: builtins.str = 'constant', value: builtins.float | None = None) -> Any: ...
 @overload
-def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Tensor: ...
+def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Tensor:
+    """Return the norm of order `p` of `x1 - x2 + eps` along the last dimension.
+
+    >>> tl.nn.functional.pairwise_distance(tl.tensor([[3.0, 0.0]]), tl.tensor([[0.0, 4.0]]))
+    tensor([5.])
+    """
 @overload
 def pairwise_distance(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Any: ...
 @overload
-def pdist(input: Tensor, p: builtins.float = 2) -> Tensor: ...
+def pdist(input: Tensor, p: builtins.float = 2) -> Tensor:
+    """Return the distance of order `p` between every two rows of a matrix: (0, 1), (0, 2), ..., (1, 2), ...
+
+    >>> tl.nn.functional.pdist(tl.tensor([[0.0], [1.0], [5.0]]))
+    tensor([1., 5., 4.])
+    """
 @overload
 def pdist(input: Tensor | SupportsTorchFunction, p: builtins.float = 2) -> Any: ...
 @overload
-def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor: ...
+def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor:
+    """Rearrange r * r channels into pixels: enlarge images by `upscale_factor` r.
+
+    The shape (*, C * r * r, H, W) becomes (*, C, H * r, W * r). Raises RuntimeError if the sizes do not divide.
+
+    >>> tl.nn.functional.pixel_shuffle(tl.arange(4.0).reshape(4, 1, 1), 2)
+    tensor([[[0., 1.],
+             [2., 3.]]])
+    """
 @overload
 def pixel_shuffle(input: Tensor | SupportsTorchFunction, upscale_factor: builtins.int) -> Any: ...
 @overload
-def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor: ...
+def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor:
+    """Rearrange pixels into r * r channels: shrink images by `downscale_factor` r.
+
+    The shape (*, C, H * r, W * r) becomes (*, C * r * r, H, W). Raises RuntimeError if the sizes do not divide.
+
+    >>> tl.nn.functional.pixel_unshuffle(tl.arange(4.0).reshape(1, 2, 2), 2).shape
+    tensorlike.Size([4, 1, 1])
+    """
 @overload
 def pixel_unshuffle(input: Tensor | SupportsTorchFunction, downscale_factor: builtins.int) -> Any: ...
 @overload
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: builtins.bool = True, full: builtins.bool = False, size_average: builtins.bool | None = None, eps: builtins.float = 1e-08, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: builtins.bool = True, full: builtins.bool = False, size_average: builtins.bool | None = None, eps: builtins.float = 1e-08, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """Return the negative log-likelihood of the counts `target` under Poisson distributions, reduced.
+
+    `input` is the mean, or its logarithm with `log_input`; otherwise `eps` keeps logarithms finite. With `full` the
+    logarithm of the factorial of targets above 1 is added, by Stirling's formula.
+
+    >>> tl.nn.functional.poisson_nll_loss(tl.tensor([0.0, 1.0]), tl.tensor([1.0, 2.0]))
+    tensor(0.8591)
+    """
 @overload
 def poisson_nll_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, log_input: builtins.bool = True, full: builtins.bool = False, size_average: builtins.bool | None = None, eps: builtins.float = 1e-08, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
 @overload
-def prelu(input: Tensor, weight: Tensor) -> Tensor: ...
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """Return the elements of `input`, negative ones times `weight`: one number, or one for each channel.
+
+    >>> tl.nn.functional.prelu(tl.tensor([[-2.0, -4.0]]), tl.tensor([0.5, 0.25]))
+    tensor([[-1., -1.]])
+    """
 @overload
 def prelu(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def relu(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
+def relu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """Return the elements of `input`, zero in place of negative ones.
+
+    With `inplace` they are written into `input`. Raises RuntimeError for booleans.
+
+    >>> tl.nn.functional.relu(tl.tensor([-1.0, 0.0, 2.0]))
+    tensor([0., 0., 2.])
+    """
 @overload
 def relu(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any: ...
 @overload
-def relu6(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
+def relu6(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """Clamp the elements of `input` to the range from 0 to 6.
+
+    >>> tl.nn.functional.relu6(tl.tensor([-1.0, 3.0, 8.0]))
+    tensor([0., 3., 6.])
+    """
 @overload
 def relu6(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any: ...
 @overload
-def relu_(input: Tensor) -> Tensor: ...
+def relu_(input: Tensor) -> Tensor:
+    """Write `relu(input)` into `input`, and return it.
+
+    >>> tl.nn.functional.relu_(tl.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
 @overload
 def relu_(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor: ...
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
+    """Divide `input` by its root mean square over its last dimensions, then scale by `weight`.
+
+    `normalized_shape` is the shape of these dimensions and of `weight`; `eps`, added to the mean, is the smallest
+    difference of the dtype unless given. Composes `square`, `mean` and `rsqrt`.
+
+    >>> tl.nn.functional.rms_norm(tl.tensor([3.0, 4.0]), (2,))
+    tensor([0.8485, 1.1314])
+    """
 @overload
 def rms_norm(input: Tensor | SupportsTorchFunction, normalized_shape: Any, weight: Tensor | SupportsTorchFunction | None = None, eps: builtins.float | None = None) -> Any: ...
 @overload
-def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor: ...
+def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor:
+    """Return the elements of `input`, negative ones multiplied by a slope.
+
+    When `training`, each slope is drawn between `lower` and `upper`; otherwise it is the mean of the two.
+
+    >>> tl.nn.functional.rrelu(tl.tensor([-2.0, 4.0]), 0.25, 0.75)
+    tensor([-1.,  4.])
+    """
 @overload
 def rrelu(input: Tensor | SupportsTorchFunction, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False, inplace: builtins.bool = False) -> Any: ...
 @overload
-def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor: ...
+def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor:
+    """Write `rrelu(input, lower, upper, training)` into `input`, and return it.
+
+    >>> tl.nn.functional.rrelu_(tl.tensor([-2.0, 4.0]), 0.25, 0.75)
+    tensor([-1.,  4.])
+    """
 @overload
 def rrelu_(input: Tensor | SupportsTorchFunction, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Any: ...
 @overload
-def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: builtins.float = 0.0, is_causal: builtins.bool = False, scale: builtins.float | None = None, enable_gqa: builtins.bool = False) -> Tensor: ...
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: builtins.float = 0.0, is_causal: builtins.bool = False, scale: builtins.float | None = None, enable_gqa: builtins.bool = False) -> Tensor:
+    """Compute scaled dot-product attention: `softmax(query @ key.T * scale + mask) @ value`.
+
+    `query` has the shape (..., L, E), `key` (..., S, E), `value` (..., S, V). `attn_mask` is True where attention is
+    allowed, or is added before the softmax; `is_causal` masks all but the first i + 1 keys in row i. A fully masked row
+    gives zeros. `scale` is `1 / sqrt(E)` unless given. With `enable_gqa` several heads of the query share one of the
+    others. Raises RuntimeError for shapes or dtypes that do not match. Composes `matmul` and `softmax`.
+
+    >>> q, k, v = tl.zeros(1, 2), tl.ones(2, 2), tl.tensor([[0.0], [1.0]])
+    >>> tl.nn.functional.scaled_dot_product_attention(q, k, v)
+    tensor([[0.5000]])
+    """
 @overload
 def scaled_dot_product_attention(query: Tensor | SupportsTorchFunction, key: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction, attn_mask: Tensor | SupportsTorchFunction | None = None, dropout_p: builtins.float = 0.0, is_causal: builtins.bool = False, scale: builtins.float | None = None, enable_gqa: builtins.bool = False) -> Any: ...
 @overload
-def selu(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
+def selu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """Return the scaled elu of `input`, with the constants that preserve mean and variance through deep networks.
+
+    >>> tl.nn.functional.selu(tl.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
 @overload
 def selu(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any: ...
 @overload
-def selu_(input: Tensor) -> Tensor: ...
+def selu_(input: Tensor) -> Tensor:
+    """Write `selu(input)` into `input`, and return it.
+
+    >>> tl.nn.functional.selu_(tl.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
 @overload
 def selu_(input: Tensor | SupportsTorchFunction) -> Any: ...
-def sigmoid(input: Tensor) -> Tensor: ...
+def sigmoid(input: Tensor) -> Tensor:
+    """Return the logistic function of `input`: the same as `input.sigmoid()`, which types are asked about.
+
+    >>> tl.nn.functional.sigmoid(tl.tensor([0.0, 1.0]))
+    tensor([0.5000, 0.7311])
+    """
 @overload
-def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
+def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """Return `input * sigmoid(input)`, element by element.
+
+    Takes floating-point and complex dtypes; raises NotImplementedError for others.
+
+    >>> tl.nn.functional.silu(tl.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.2689,  0.0000,  0.7311])
+    """
 @overload
 def silu(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any: ...
 @overload
-def smooth_l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', beta: builtins.float = 1.0) -> Tensor: ...
+def smooth_l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', beta: builtins.float = 1.0) -> Tensor:
+    """Return the absolute differences of `input` and `target` less `beta / 2`, reduced, and quadratic below `beta`.
+
+    Differences d below `beta` give `d * d / (2 * beta)`. Raises RuntimeError when `beta` is negative.
+
+    >>> tl.nn.functional.smooth_l1_loss(tl.tensor([1.0, 2.0]), tl.tensor([1.5, 4.0]), reduction="none")
+    tensor([0.1250, 1.5000])
+    """
 @overload
 def smooth_l1_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', beta: builtins.float = 1.0) -> Any: ...
 @overload
-def soft_margin_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
+def soft_margin_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """Return `log(1 + exp(-target * input))`, reduced, for targets of 1 and -1.
+
+    >>> tl.nn.functional.soft_margin_loss(tl.tensor([0.0, 2.0]), tl.tensor([-1.0, 1.0]))
+    tensor(0.4100)
+    """
 @overload
 def soft_margin_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
 @overload
-def softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Tensor: ...
+def softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Tensor:
+    """Return `exp(input)` divided by its sum along `dim`.
+
+    `input` is converted to `dtype` first, if that is given. Without `dim` one is chosen, with a warning.
+
+    >>> tl.nn.functional.softmax(tl.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
 @overload
 def softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Any: ...
 @overload
-def softmin(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Tensor: ...
+def softmin(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Tensor:
+    """Return the softmax of `-input` along `dim`.
+
+    >>> tl.nn.functional.softmin(tl.tensor([1.0, 1.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
 @overload
 def softmin(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Any: ...
 @overload
-def softplus(input: Tensor, beta: builtins.float = 1, threshold: builtins.float = 20, *, out: Tensor | None = None) -> Tensor: ...
+def softplus(input: Tensor, beta: builtins.float = 1, threshold: builtins.float = 20, *, out: Tensor | None = None) -> Tensor:
+    """Return `log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input` is above `threshold`.
+
+    >>> tl.nn.functional.softplus(tl.tensor([-1.0, 0.0, 30.0]))
+    tensor([ 0.3133,  0.6931, 30.0000])
+    """
 @overload
 def softplus(input: Tensor | SupportsTorchFunction, beta: builtins.float = 1, threshold: builtins.float = 20, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def softshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None = None) -> Tensor: ...
+def softshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None = None) -> Tensor:
+    """Return the elements of `input` moved towards zero by `lambd`; those nearer than that become zero.
+
+    Raises RuntimeError when `lambd` is negative.
+
+    >>> tl.nn.functional.softshrink(tl.tensor([-1.0, 0.3, 2.0]))
+    tensor([-0.5000,  0.0000,  1.5000])
+    """
 @overload
 def softshrink(input: Tensor | SupportsTorchFunction, lambd: builtins.float = 0.5, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 @overload
-def softsign(input: Tensor) -> Tensor: ...
+def softsign(input: Tensor) -> Tensor:
+    """Return `input / (1 + abs(input))`, element by element.
+
+    >>> tl.nn.functional.softsign(tl.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
 @overload
 def softsign(input: Tensor | SupportsTorchFunction) -> Any: ...
-def tanh(input: Tensor) -> Tensor: ...
+def tanh(input: Tensor) -> Tensor:
+    """Return the hyperbolic tangent of `input`: the same as `input.tanh()`, which types are asked about.
+
+    >>> tl.nn.functional.tanh(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.7616])
+    """
 @overload
-def tanhshrink(input: Tensor) -> Tensor: ...
+def tanhshrink(input: Tensor) -> Tensor:
+    """Return `input - tanh(input)`, element by element.
+
+    >>> tl.nn.functional.tanhshrink(tl.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.2384])
+    """
 @overload
 def tanhshrink(input: Tensor | SupportsTorchFunction) -> Any: ...
 @overload
-def threshold(input: Tensor, threshold: builtins.float, value: builtins.float, inplace: builtins.bool = False) -> Tensor: ...
+def threshold(input: Tensor, threshold: builtins.float, value: builtins.float, inplace: builtins.bool = False) -> Tensor:
+    """Return the elements of `input` that are above `threshold`, and `value` in place of the others.
+
+    >>> tl.nn.functional.threshold(tl.tensor([1.0, 2.0, 3.0]), 1.5, 20)
+    tensor([20.,  2.,  3.])
+    """
 @overload
 def threshold(input: Tensor | SupportsTorchFunction, threshold: builtins.float, value: builtins.float, inplace: builtins.bool = False) -> Any: ...
 @overload
-def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor: ...
+def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
+    """Write `threshold(input, threshold, value)` into `input`, and return it.
+
+    >>> tl.nn.functional.threshold_(tl.tensor([1.0, 2.0]), 1.5, 0)
+    tensor([0., 2.])
+    """
 @overload
 def threshold_(input: Tensor | SupportsTorchFunction, threshold: builtins.float, value: builtins.float) -> Any: ...
 @overload
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2, eps: builtins.float = 1e-06, swap: builtins.bool = False, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2, eps: builtins.float = 1e-06, swap: builtins.bool = False, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """Return `max(0, margin + d(anchor, positive) - d(anchor, negative))`, reduced.
+
+    Distances are of order `p`. With `swap` the distance between positive and negative stands for the one from the
+    anchor to the negative where it is smaller. Raises ValueError unless `margin` is positive.
+
+    >>> a, b, c = tl.tensor([[0.0]]), tl.tensor([[1.0]]), tl.tensor([[1.5]])
+    >>> tl.nn.functional.triplet_margin_loss(a, b, c)
+    tensor(0.5000)
+    """
 @overload
 def triplet_margin_loss(anchor: Tensor | SupportsTorchFunction, positive: Tensor | SupportsTorchFunction, negative: Tensor | SupportsTorchFunction, margin: builtins.float = 1.0, p: builtins.float = 2, eps: builtins.float = 1e-06, swap: builtins.bool = False, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
 @overload
-def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Any, Any], Any] | None = None, margin: builtins.float = 1.0, swap: builtins.bool = False, reduction: builtins.str = 'mean') -> Tensor: ...
+def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Any, Any], Any] | None = None, margin: builtins.float = 1.0, swap: builtins.bool = False, reduction: builtins.str = 'mean') -> Tensor:
+    """Return `max(0, margin + d(anchor, positive) - d(anchor, negative))`, reduced.
+
+    The distance d is `distance_function`, `pairwise_distance` unless given; the rest is as in `triplet_margin_loss`.
+
+    >>> a, b, c = tl.tensor([[0.0]]), tl.tensor([[1.0]]), tl.tensor([[1.5]])
+    >>> F = tl.nn.functional
+    >>> F.triplet_margin_with_distance_loss(a, b, c, distance_function=lambda x, y: (x - y).abs().sum(-1))
+    tensor(0.5000)
+    """
 @overload
 def triplet_margin_with_distance_loss(anchor: Tensor | SupportsTorchFunction, positive: Tensor | SupportsTorchFunction, negative: Tensor | SupportsTorchFunction, *, distance_function: Callable[[Any, Any], Any] | None = None, margin: builtins.float = 1.0, swap: builtins.bool = False, reduction: builtins.str = 'mean') -> Any: ...
 @overload
-def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor: ...
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """Return the windows of images as columns.
+
+    `input` has the shape (N, C, H, W) or (C, H, W), the result (N, C * KH * KW, windows) or without N. Raises
+    RuntimeError if no window fits into the image.
+
+    >>> tl.nn.functional.unfold(tl.arange(9.0).reshape(1, 1, 3, 3), 2)[0, :, 0]
+    tensor([0., 1., 3., 4.])
+    """
 @overload
 def unfold(input: Tensor | SupportsTorchFunction, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any: ...
-def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None) -> Tensor: ...
-def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor: ...
-def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor: ...
+def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None) -> Tensor:
+    """Return `interpolate(input, size, scale_factor, mode, align_corners)`: its older name.
+
+    Types receive `interpolate`.
+
+    >>> tl.nn.functional.upsample(tl.tensor([[[0.0, 1.0]]]), 3)
+    tensor([[[0., 0., 1.]]])
+    """
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """Return `interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)`.
+
+    Types receive `interpolate`.
+
+    >>> tl.nn.functional.upsample_bilinear(tl.tensor([[[[0.0, 1.0]]]]), (1, 3))
+    tensor([[[[0.0000, 0.5000, 1.0000]]]])
+    """
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """Return `interpolate(input, size, scale_factor, mode="nearest")`: an older name.
+
+    Types receive `interpolate`.
+
+    >>> tl.nn.functional.upsample_nearest(tl.tensor([[[0.0, 1.0]]]), 3)
+    tensor([[[0., 0., 1.]]])
+    """

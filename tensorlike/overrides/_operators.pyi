@@ -6,38 +6,278 @@ from tensorlike.tensor.types import PythonNumber as Number
 from typing import Any
 
 class TensorLikeOperators:
-    def __abs__(self) -> Any: ...
-    def __add__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __and__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __eq__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...  # type: ignore[override, misc]
-    def __floordiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __ge__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...  # type: ignore[override, misc]
-    def __gt__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...  # type: ignore[override, misc]
-    def __invert__(self) -> Any: ...
-    def __le__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...  # type: ignore[override, misc]
-    def __lshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __lt__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...  # type: ignore[override, misc]
-    def __matmul__(self, other: Tensor | SupportsTorchFunction) -> Any: ...
-    def __mod__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __mul__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __ne__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...  # type: ignore[override, misc]
-    def __neg__(self) -> Any: ...
-    def __or__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __pow__(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __radd__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __rand__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __rfloordiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __rlshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __rmatmul__(self, other: Tensor | SupportsTorchFunction) -> Any: ...
-    def __rmod__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __rmul__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __ror__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __rpow__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __rrshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __rshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __rsub__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __rtruediv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __rxor__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __sub__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __truediv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __xor__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __abs__(self) -> Any:
+        """Return the absolute value of each element; of complex ones a real tensor.
+
+        Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
+
+        >>> tl.abs(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
+        (tensor([1., 2.]), tensor([5.]))
+        """
+    def __add__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `input + alpha * other`, element by element, with broadcasting.
+
+        The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
+        of a higher category than that dtype.
+
+        >>> tl.add(tl.tensor([1.0, 2.0]), tl.tensor([10.0, 20.0]), alpha=2)
+        tensor([21., 42.])
+        """
+    def __and__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the bitwise and of the elements, with broadcasting; of booleans the logical and.
+
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> tl.tensor([6, 5]) & 3
+        tensor([2, 1])
+        """
+    def __eq__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:  # type: ignore[override, misc]
+        """Return whether `input` equals `other`, element by element, with broadcasting.
+
+        >>> tl.eq(tl.tensor([1, 2]), 2), tl.tensor([1, 2]) == tl.tensor([1.0, 3.0])
+        (tensor([False,  True]), tensor([ True, False]))
+        """
+    def __floordiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the quotient rounded down, element by element, with broadcasting.
+
+        Integers stay integers. Raises RuntimeError for an integer divided by zero, and in the backward pass: there is no
+        derivative; `div(..., rounding_mode="floor")` has one, zero.
+        Raises NotImplementedError for boolean and complex elements.
+
+        >>> tl.floor_divide(tl.tensor([7, -7]), 2), tl.tensor([7.5, -7.5]) // 2
+        (tensor([ 3, -4]), tensor([ 3., -4.]))
+        """
+    def __ge__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:  # type: ignore[override, misc]
+        """Return whether `input` is at least `other`, element by element, with broadcasting.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.ge(tl.tensor([1, 2, 3]), 2)
+        tensor([False,  True,  True])
+        """
+    def __gt__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:  # type: ignore[override, misc]
+        """Return whether `input` is greater than `other`, element by element, with broadcasting.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.gt(tl.tensor([1, 2, 3]), 2)
+        tensor([False, False,  True])
+        """
+    def __invert__(self) -> Any:
+        """Return the bitwise complement of each element; of booleans the logical not.
+
+        The operator `~` raises TypeError for other dtypes.
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> ~tl.tensor([0, 5]), ~tl.tensor([True, False])
+        (tensor([-1, -6]), tensor([False,  True]))
+        """
+    def __le__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:  # type: ignore[override, misc]
+        """Return whether `input` is at most `other`, element by element, with broadcasting.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.le(tl.tensor([1, 2, 3]), 2)
+        tensor([ True,  True, False])
+        """
+    def __lshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return each element shifted left by `other` bits, with broadcasting. The result is 0 where `other` is negative or
+        at least the number of bits.
+
+        Raises NotImplementedError for other than integers.
+
+        >>> tl.tensor([1, 3]) << 2
+        tensor([ 4, 12])
+        """
+    def __lt__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:  # type: ignore[override, misc]
+        """Return whether `input` is less than `other`, element by element, with broadcasting.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.lt(tl.tensor([1, 2]), 2)
+        tensor([ True, False])
+        """
+    def __matmul__(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the product of two matrices, of a matrix and a vector, of two vectors, or of batches of matrices.
+
+        The last two dimensions are those of the matrices; the others broadcast. A vector on the left is a row, on the right
+        a column, and its dimension is gone from the result. Raises RuntimeError when the sizes do not fit or the dtypes
+        differ (nothing is promoted), NotImplementedError for booleans.
+
+        >>> tl.tensor([[1, 2], [3, 4]]) @ tl.tensor([1, 1])
+        tensor([3, 7])
+        """
+    def __mod__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
+
+        Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
+        Raises NotImplementedError for boolean and complex elements.
+
+        >>> tl.remainder(tl.tensor([-3.0, 3.0]), 2), tl.tensor([5, -5]) % 3
+        (tensor([1., 1.]), tensor([2, 1]))
+        """
+    def __mul__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the product of `input` and `other`, element by element, with broadcasting.
+
+        The result has the promoted dtype of both; booleans are multiplied as in a logical and.
+
+        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        tensor([[3., 4.],
+                [6., 8.]])
+        """
+    def __ne__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:  # type: ignore[override, misc]
+        """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
+
+        >>> tl.ne(tl.tensor([1, 2]), 2)
+        tensor([ True, False])
+        """
+    def __neg__(self) -> Any:
+        """Return the negative of each element; unsigned integers wrap around.
+
+        Raises RuntimeError for booleans: use `~`.
+
+        >>> -tl.tensor([1.0, -2.0])
+        tensor([-1.,  2.])
+        """
+    def __or__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the bitwise or of the elements, with broadcasting; of booleans the logical or.
+
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> tl.tensor([6, 5]) | 3
+        tensor([7, 7])
+        """
+    def __pow__(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `input` to the power of `exponent`, element by element, with broadcasting.
+
+        Integers stay integers; a negative number as exponent raises RuntimeError for them, while negative exponents in a
+        tensor give 0, or 1 and -1 where the base is that.
+
+        >>> tl.pow(tl.tensor([1.0, 2.0, 3.0]), 2), 2 ** tl.tensor([0, 1, 2])
+        (tensor([1., 4., 9.]), tensor([1, 2, 4]))
+        """
+    def __radd__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `input + alpha * other`, element by element, with broadcasting.
+
+        The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
+        of a higher category than that dtype.
+
+        >>> tl.add(tl.tensor([1.0, 2.0]), tl.tensor([10.0, 20.0]), alpha=2)
+        tensor([21., 42.])
+        """
+    def __rand__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the bitwise and of the elements, with broadcasting; of booleans the logical and.
+
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> tl.tensor([6, 5]) & 3
+        tensor([2, 1])
+        """
+    def __rfloordiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `other // self`, element by element, rounded down.
+
+        >>> 7 // tl.tensor([2, 3])
+        tensor([3, 2])
+        """
+    def __rlshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `other` shifted left by each element.
+
+        >>> 1 << tl.tensor([1, 2])
+        tensor([2, 4])
+        """
+    def __rmatmul__(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return `other @ self`, for an `other` whose `@` does not take this tensor."""
+    def __rmod__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `other % self`, element by element, with the sign of `self`.
+
+        >>> 7 % tl.tensor([2, 4])
+        tensor([1, 3])
+        """
+    def __rmul__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the product of `input` and `other`, element by element, with broadcasting.
+
+        The result has the promoted dtype of both; booleans are multiplied as in a logical and.
+
+        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        tensor([[3., 4.],
+                [6., 8.]])
+        """
+    def __ror__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the bitwise or of the elements, with broadcasting; of booleans the logical or.
+
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> tl.tensor([6, 5]) | 3
+        tensor([7, 7])
+        """
+    def __rpow__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `other ** self`, element by element.
+
+        >>> 2 ** tl.tensor([1.0, 3.0])
+        tensor([2., 8.])
+        """
+    def __rrshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `other` shifted right by each element.
+
+        >>> 8 >> tl.tensor([1, 2])
+        tensor([4, 2])
+        """
+    def __rshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return each element shifted right by `other` bits, its sign kept, with broadcasting.
+
+        Raises NotImplementedError for other than integers.
+
+        >>> tl.tensor([8, -8]) >> 2
+        tensor([ 2, -2])
+        """
+    def __rsub__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `other - alpha * input`, element by element: `sub` with its operands exchanged.
+
+        Raises RuntimeError for booleans.
+
+        >>> tl.rsub(tl.tensor([1, 2]), 10), 10 - tl.tensor([1, 2])
+        (tensor([9, 8]), tensor([9, 8]))
+        """
+    def __rtruediv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `other / input`, element by element.
+
+        Integers give the default floating-point dtype.
+
+        >>> 1 / tl.tensor([2.0, 4.0])
+        tensor([0.5000, 0.2500])
+        """
+    def __rxor__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the bitwise exclusive or of the elements, with broadcasting.
+
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> tl.tensor([6, 5]) ^ 3
+        tensor([5, 6])
+        """
+    def __sub__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `input - alpha * other`, element by element, with broadcasting.
+
+        The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
+
+        >>> tl.sub(tl.tensor([5, 6]), 2)
+        tensor([3, 4])
+        """
+    def __truediv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the quotient of `input` and `other`, element by element, with broadcasting.
+
+        `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
+        down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
+        rounding.
+
+        >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
+        >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
+        (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+        """
+    def __xor__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the bitwise exclusive or of the elements, with broadcasting.
+
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> tl.tensor([6, 5]) ^ 3
+        tensor([5, 6])
+        """

@@ -8,14 +8,103 @@ from tensorlike.tensor.tensor import Tensor
 from typing import Any
 
 
-def bartlett(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor: ...
-def blackman(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor: ...
-def cosine(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor: ...
-def exponential(M: builtins.int, *, center: builtins.float | None = None, tau: builtins.float = 1.0, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor: ...
-def gaussian(M: builtins.int, *, std: builtins.float = 1.0, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor: ...
-def general_cosine(M: builtins.int, *, a: Sequence[builtins.float], sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor: ...
-def general_hamming(M: builtins.int, *, alpha: builtins.float = 0.54, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor: ...
-def hamming(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor: ...
-def hann(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor: ...
-def kaiser(M: builtins.int, *, beta: builtins.float = 12.0, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor: ...
-def nuttall(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor: ...
+def bartlett(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the Bartlett window of `M` elements: a triangle, 1 in the middle and 0 at the ends.
+
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
+    dtypes than float32 and float64.
+
+    >>> tl.signal.windows.bartlett(5)[1:4]
+    tensor([0.5000, 1.0000, 0.5000])
+    """
+def blackman(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the Blackman window of `M` elements: a sum of three cosines, small at the ends and 1 in the middle.
+
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
+    dtypes than float32 and float64.
+
+    >>> tl.signal.windows.blackman(5)[1:4]
+    tensor([0.3400, 1.0000, 0.3400])
+    """
+def cosine(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the cosine window of `M` elements: the positive half period of a sine.
+
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
+    dtypes than float32 and float64.
+
+    >>> tl.signal.windows.cosine(5)[1:4]
+    tensor([0.8090, 1.0000, 0.8090])
+    """
+def exponential(M: builtins.int, *, center: builtins.float | None = None, tau: builtins.float = 1.0, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the exponential window of `M` elements, which falls by e for every `tau` of distance from `center`.
+
+    The center is the middle unless given; a symmetric window has no other.
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
+    dtypes than float32 and float64.
+
+    >>> tl.signal.windows.exponential(3)
+    tensor([0.3679, 1.0000, 0.3679])
+    """
+def gaussian(M: builtins.int, *, std: builtins.float = 1.0, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the Gaussian window of `M` elements with standard deviation `std`, 1 in the middle.
+
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
+    dtypes than float32 and float64.
+
+    >>> tl.signal.windows.gaussian(3)
+    tensor([0.6065, 1.0000, 0.6065])
+    """
+def general_cosine(M: builtins.int, *, a: Sequence[builtins.float], sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the window of `M` elements that is a sum of cosines with the weights `a`, of alternating sign.
+
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
+    dtypes than float32 and float64.
+
+    >>> tl.signal.windows.general_cosine(5, a=[0.5, 0.5])
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
+def general_hamming(M: builtins.int, *, alpha: builtins.float = 0.54, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the general Hamming window of `M` elements: `alpha` minus `1 - alpha` times a cosine.
+
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
+    dtypes than float32 and float64.
+
+    >>> tl.signal.windows.general_hamming(3, alpha=0.75)
+    tensor([0.5000, 1.0000, 0.5000])
+    """
+def hamming(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the Hamming window of `M` elements: 0.54 minus 0.46 times a cosine.
+
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
+    dtypes than float32 and float64.
+
+    >>> tl.signal.windows.hamming(5)[1:4]
+    tensor([0.5400, 1.0000, 0.5400])
+    """
+def hann(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the Hann window of `M` elements: a raised cosine, 0 at the ends and 1 in the middle.
+
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
+    dtypes than float32 and float64.
+
+    >>> tl.signal.windows.hann(5)[1:4]
+    tensor([0.5000, 1.0000, 0.5000])
+    """
+def kaiser(M: builtins.int, *, beta: builtins.float = 12.0, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the Kaiser window of `M` elements, made with a Bessel function; a greater `beta` makes it narrower.
+
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
+    dtypes than float32 and float64.
+
+    >>> tl.signal.windows.kaiser(3, beta=0.0)
+    tensor([1., 1., 1.])
+    """
+def nuttall(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor:
+    """Return the Nuttall window of `M` elements: a sum of four cosines with side lobes below -93 dB.
+
+    `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
+    dtypes than float32 and float64.
+
+    >>> tl.signal.windows.nuttall(5)[1:4]
+    tensor([0.2270, 1.0000, 0.2270])
+    """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase
@@ -16,6 +16,12 @@ from .views import detached
 
 __all__ = ["Parameter"]
 
+if TYPE_CHECKING:
+    # A Tensor whose methods return plain tensors, written by tools/generate_stubs.py for type checkers.
+    from ._methods import PlainResults
+else:
+    PlainResults = Tensor
+
 
 class _ParameterMeta(type):
     # A subclass instance wrapped as a Parameter keeps its own type and is marked; both must pass `isinstance`.
@@ -25,7 +31,7 @@ class _ParameterMeta(type):
         return cls is Parameter and isinstance(instance, TensorBase) and getattr(instance, "_is_param", False)
 
 
-class Parameter(Tensor, metaclass=_ParameterMeta):
+class Parameter(PlainResults, metaclass=_ParameterMeta):
     """A leaf tensor that requires grad by default and that modules register when it is assigned to them.
 
     `Parameter(data)` of a Tensor subclass instance is an instance of that subclass and of Parameter.

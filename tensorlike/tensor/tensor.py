@@ -54,11 +54,18 @@ class Tensor(TensorBase, TensorMethods):
     #: Names of attributes that are propagated from operands to results; those of the bases count as well. The first
     #: operand that has one wins, unless the class defines `__tensor_merge__`. Set it in the class body.
     __tensor_attributes__: ClassVar[tuple[str, ...]] = ()
-    #: A classmethod `(name, values)` that returns, or refuses, the attribute of a result whose operands disagree.
-    __tensor_merge__: ClassVar[Any] = None
-    #: A classmethod `(result, operands)` called with every tensor of this class that a function returns or writes to,
-    #: with subclass overrides off.
-    __tensor_finalize__: ClassVar[Any] = None
+    if TYPE_CHECKING:
+        # Methods, since a type checker refuses a method in place of a variable.
+        @classmethod
+        def __tensor_merge__(cls, name: str, values: Any, /) -> Any: ...
+        @classmethod
+        def __tensor_finalize__(cls, result: Any, operands: Any, /) -> Any: ...
+    else:
+        #: A classmethod `(name, values)` that returns, or refuses, the attribute of a result whose operands disagree.
+        __tensor_merge__: ClassVar[Any] = None
+        #: A classmethod `(result, operands)` called with every tensor of this class that a function returns or writes
+        #: to, with subclass overrides off.
+        __tensor_finalize__: ClassVar[Any] = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
