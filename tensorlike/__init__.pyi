@@ -202,7 +202,9 @@ from math import pi as pi
 
 __version__: str
 @overload
-def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor: ...
+@overload
+def _dirichlet_grad(x: Tensor | SupportsTorchFunction, alpha: Tensor | SupportsTorchFunction, total: Tensor | SupportsTorchFunction) -> Any:
     """Return the derivative of the parts `x` of Dirichlet draws by their own concentrations, divided by `1 - x`.
 
     `alpha` are the concentrations and `total` their sum, of the shape of `alpha`. Needs SciPy.
@@ -211,9 +213,9 @@ def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     tensor([0.6931])
     """
 @overload
-def _dirichlet_grad(x: Tensor | SupportsTorchFunction, alpha: Tensor | SupportsTorchFunction, total: Tensor | SupportsTorchFunction) -> Any: ...
+def _sample_dirichlet(concentration: Tensor, generator: Generator | None = None) -> Tensor: ...
 @overload
-def _sample_dirichlet(concentration: Tensor, generator: Generator | None = None) -> Tensor:
+def _sample_dirichlet(concentration: Tensor | SupportsTorchFunction, generator: Generator | None = None) -> Any:
     """Draw from Dirichlet distributions with the concentrations in the last dimension.
 
     The parts of a draw are positive, below 1 and sum to 1. The derivative by the concentrations is that of the
@@ -225,9 +227,9 @@ def _sample_dirichlet(concentration: Tensor, generator: Generator | None = None)
     PyTorch's function of that name has no derivative; its `Dirichlet` has the one that is here.
     """
 @overload
-def _sample_dirichlet(concentration: Tensor | SupportsTorchFunction, generator: Generator | None = None) -> Any: ...
+def _standard_gamma(concentration: Tensor, generator: Generator | None = None) -> Tensor: ...
 @overload
-def _standard_gamma(concentration: Tensor, generator: Generator | None = None) -> Tensor:
+def _standard_gamma(concentration: Tensor | SupportsTorchFunction, generator: Generator | None = None) -> Any:
     """Draw from gamma distributions of rate 1 with these concentrations.
 
     Draws are at least the smallest normal number of the dtype, float32 or float64. The derivative by the concentration
@@ -239,18 +241,18 @@ def _standard_gamma(concentration: Tensor, generator: Generator | None = None) -
     Same as PyTorch's function of that name, with numbers of its own.
     """
 @overload
-def _standard_gamma(concentration: Tensor | SupportsTorchFunction, generator: Generator | None = None) -> Any: ...
+def _standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor: ...
 @overload
-def _standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor:
+def _standard_gamma_grad(self: Tensor | SupportsTorchFunction, output: Tensor | SupportsTorchFunction) -> Any:
     """Return the derivative of draws `output` of `_standard_gamma` by their concentrations `self`. Needs SciPy.
 
     >>> tl._standard_gamma_grad(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 1.0]))
     tensor([1.1736, 0.7508])
     """
 @overload
-def _standard_gamma_grad(self: Tensor | SupportsTorchFunction, output: Tensor | SupportsTorchFunction) -> Any: ...
+def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def abs(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the absolute value of each element; of complex ones a real tensor.
 
     Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
@@ -259,9 +261,9 @@ def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     (tensor([1., 2.]), tensor([5.]))
     """
 @overload
-def abs(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def abs_(input: Tensor) -> Tensor: ...
 @overload
-def abs_(input: Tensor) -> Tensor:
+def abs_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the absolute value of each element; of complex ones a real tensor.
 
     Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
@@ -270,9 +272,9 @@ def abs_(input: Tensor) -> Tensor:
     (tensor([1., 2.]), tensor([5.]))
     """
 @overload
-def abs_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def absolute(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the absolute value of each element; of complex ones a real tensor.
 
     Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
@@ -281,9 +283,9 @@ def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     (tensor([1., 2.]), tensor([5.]))
     """
 @overload
-def absolute(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def acos(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
 
     Integers give the default floating-point dtype.
@@ -292,9 +294,9 @@ def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 1.5708])
     """
 @overload
-def acos(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def acos_(input: Tensor) -> Tensor: ...
 @overload
-def acos_(input: Tensor) -> Tensor:
+def acos_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
 
     Integers give the default floating-point dtype.
@@ -303,9 +305,9 @@ def acos_(input: Tensor) -> Tensor:
     tensor([0.0000, 1.5708])
     """
 @overload
-def acos_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def acosh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
 
     Integers give the default floating-point dtype.
@@ -314,9 +316,9 @@ def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 1.3170])
     """
 @overload
-def acosh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def acosh_(input: Tensor) -> Tensor: ...
 @overload
-def acosh_(input: Tensor) -> Tensor:
+def acosh_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
 
     Integers give the default floating-point dtype.
@@ -325,9 +327,9 @@ def acosh_(input: Tensor) -> Tensor:
     tensor([0.0000, 1.3170])
     """
 @overload
-def acosh_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor: ...
 @overload
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor | SupportsTorchFunction, output_size: Any) -> Any:
     """Average over `output_size` windows along the last dimension.
 
     `input` has the shape (N, C, L) or (C, L). Raises RuntimeError for another.
@@ -335,8 +337,6 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     >>> tl.adaptive_avg_pool1d(tl.tensor([[1.0, 3.0, 5.0]]), 2)
     tensor([[2., 4.]])
     """
-@overload
-def adaptive_avg_pool1d(input: Tensor | SupportsTorchFunction, output_size: Any) -> Any: ...
 def adaptive_max_pool1d(input: Tensor | SupportsTorchFunction, output_size: Any) -> Any:
     """Return the maxima of `output_size` windows along the last dimension, and their indices.
 
@@ -344,7 +344,9 @@ def adaptive_max_pool1d(input: Tensor | SupportsTorchFunction, output_size: Any)
     (tensor([[5., 5.]]), tensor([[1, 1]]))
     """
 @overload
-def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
+@overload
+def add(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input + alpha * other`, element by element, with broadcasting.
 
     The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
@@ -354,9 +356,9 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, ou
     tensor([21., 42.])
     """
 @overload
-def add(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
 @overload
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def addbmm(input: Tensor | SupportsTorchFunction, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `beta * input + alpha *` the sum of the products of the matrices of two batches.
 
     Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to (n, p), and is not read when `beta` is 0. Raises
@@ -366,9 +368,9 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
     tensor([[12.]])
     """
 @overload
-def addbmm(input: Tensor | SupportsTorchFunction, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None) -> Tensor: ...
 @overload
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None) -> Tensor:
+def addcdiv(input: Tensor | SupportsTorchFunction, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input + value * tensor1 / tensor2`, element by element, with broadcasting.
 
     Raises RuntimeError for integers and booleans.
@@ -377,9 +379,9 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     tensor([1.5000, 2.0000])
     """
 @overload
-def addcdiv(input: Tensor | SupportsTorchFunction, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None) -> Tensor: ...
 @overload
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None) -> Tensor:
+def addcmul(input: Tensor | SupportsTorchFunction, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input + value * tensor1 * tensor2`, element by element, with broadcasting.
 
     Raises NotImplementedError for booleans.
@@ -388,9 +390,9 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     tensor([2.5000, 5.0000])
     """
 @overload
-def addcmul(input: Tensor | SupportsTorchFunction, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
 @overload
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def addmm(input: Tensor | SupportsTorchFunction, mat1: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `beta * input + alpha * (mat1 @ mat2)` for two matrices.
 
     `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
@@ -400,9 +402,9 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
     tensor([[7., 7.]])
     """
 @overload
-def addmm(input: Tensor | SupportsTorchFunction, mat1: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
 @overload
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def addmv(input: Tensor | SupportsTorchFunction, mat: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `beta * input + alpha * (mat @ vec)` for a matrix and a vector.
 
     `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
@@ -412,9 +414,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: N
     tensor([13., 13.])
     """
 @overload
-def addmv(input: Tensor | SupportsTorchFunction, mat: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
 @overload
-def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addmv_(input: Tensor | SupportsTorchFunction, mat: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
     """Return `beta * input + alpha * (mat @ vec)` for a matrix and a vector.
 
     `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
@@ -424,9 +426,9 @@ def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: 
     tensor([13., 13.])
     """
 @overload
-def addmv_(input: Tensor | SupportsTorchFunction, mat: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any: ...
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
 @overload
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def addr(input: Tensor | SupportsTorchFunction, vec1: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `beta * input + alpha * outer(vec1, vec2)`.
 
     `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for operands other than
@@ -437,9 +439,9 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: 
             [7., 9.]])
     """
 @overload
-def addr(input: Tensor | SupportsTorchFunction, vec1: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def adjoint(input: Tensor) -> Tensor: ...
 @overload
-def adjoint(input: Tensor) -> Tensor:
+def adjoint(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the matrices in the last two dimensions of `input`, transposed and conjugated.
 
     Raises RuntimeError for a tensor of one dimension.
@@ -448,9 +450,9 @@ def adjoint(input: Tensor) -> Tensor:
     tensorlike.Size([3, 2])
     """
 @overload
-def adjoint(input: Tensor | SupportsTorchFunction) -> Any: ...
+def affine_grid_generator(theta: Tensor, size: Any, align_corners: builtins.bool) -> Tensor: ...
 @overload
-def affine_grid_generator(theta: Tensor, size: Any, align_corners: builtins.bool) -> Tensor:
+def affine_grid_generator(theta: Tensor | SupportsTorchFunction, size: Any, align_corners: builtins.bool) -> Any:
     """Return the grid of the points to which affine maps send the pixels of images or volumes, for `grid_sampler`.
 
     `theta` has the shape (N, 2, 3) for a `size` of (N, C, H, W), (N, 3, 4) for (N, C, D, H, W). Raises RuntimeError for
@@ -461,9 +463,9 @@ def affine_grid_generator(theta: Tensor, size: Any, align_corners: builtins.bool
               [ 1.,  0.]]]])
     """
 @overload
-def affine_grid_generator(theta: Tensor | SupportsTorchFunction, size: Any, align_corners: builtins.bool) -> Any: ...
+def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def alias_copy(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of the elements of `input`, in its own memory.
 
     Raises the errors of the function without `_copy`.
@@ -472,9 +474,9 @@ def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1., 1.])
     """
 @overload
-def alias_copy(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def all(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def all(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def all(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether all elements are true, that is not zero, overall or along the dimensions `dim`.
 
     The result is boolean, and uint8 for uint8; `dim=()` reduces nothing.
@@ -483,9 +485,9 @@ def all(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None,
     tensor([False,  True])
     """
 @overload
-def all(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def allclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool: ...
 @overload
-def allclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
+def allclose(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Any:
     """Return whether all elements are close, as `isclose` has it, as a Python bool.
 
     Raises RuntimeError for tensors of different dtypes and for negative tolerances.
@@ -494,9 +496,9 @@ def allclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: b
     True
     """
 @overload
-def allclose(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Any: ...
+def alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor: ...
 @overload
-def alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+def alpha_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any:
     """Return `input` with elements set at random, with probability `p`, to selu's negative limit.
 
     The result is scaled and shifted to keep mean and variance. Returns `input` itself unless `train`. Raises
@@ -506,18 +508,18 @@ def alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Ten
     tensor([1., 1., 1.])
     """
 @overload
-def alpha_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any: ...
+def alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor: ...
 @overload
-def alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+def alpha_dropout_(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any:
     """Write `alpha_dropout(input, p, train)` into `input`, and return it.
 
     >>> tl.alpha_dropout_(tl.ones(1, 3), 1.0, True)
     tensor([[0., 0., 0.]])
     """
 @overload
-def alpha_dropout_(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any: ...
+def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def amax(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the largest elements over the dimensions `dim`, or over all; NaN counts as the largest.
 
     Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
@@ -527,9 +529,9 @@ def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., keepdi
     tensor([4., 3.])
     """
 @overload
-def amax(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def amin(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def amin(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def amin(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the smallest elements over the dimensions `dim`, or over all; NaN counts as the smallest.
 
     Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
@@ -539,9 +541,9 @@ def amin(input: Tensor, dim: builtins.int | Sequence[builtins.int] = ..., keepdi
     tensor([1., 2.])
     """
 @overload
-def amin(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def aminmax(input: Tensor, *, dim: builtins.int | None = None, keepdim: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.aminmax: ...
 @overload
-def aminmax(input: Tensor, *, dim: builtins.int | None = None, keepdim: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.aminmax:
+def aminmax(input: Tensor | SupportsTorchFunction, *, dim: builtins.int | None = None, keepdim: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the smallest and the largest elements, along `dim` or overall, as a named tuple (min, max).
 
     Elements that share an extreme share its gradient; NaN is both. Raises RuntimeError or IndexError for an empty
@@ -553,9 +555,9 @@ def aminmax(input: Tensor, *, dim: builtins.int | None = None, keepdim: builtins
     max=tensor(3.))
     """
 @overload
-def aminmax(input: Tensor | SupportsTorchFunction, *, dim: builtins.int | None = None, keepdim: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def angle(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the angle of each element in radians: of real ones 0, or pi for negative ones; nan for nan.
 
     Complex elements give a real tensor.
@@ -565,9 +567,9 @@ def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.7854, 3.1416])
     """
 @overload
-def angle(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def any(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def any(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def any(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether any element is true, that is not zero, overall or along the dimensions `dim`.
 
     The result is boolean, and uint8 for uint8; `dim=()` reduces nothing.
@@ -575,8 +577,6 @@ def any(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None,
     >>> tl.any(tl.tensor([[True, False], [False, False]]), dim=1)
     tensor([ True, False])
     """
-@overload
-def any(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def arange(start: Number, end: Number | None = None, step: Number = 1, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return the numbers from `start` (0 when only `end` is given) up to, and without, `end`, `step` apart.
 
@@ -587,7 +587,9 @@ def arange(start: Number, end: Number | None = None, step: Number = 1, *, out: T
     (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
     """
 @overload
-def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def arccos(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
 
     Integers give the default floating-point dtype.
@@ -596,9 +598,9 @@ def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 1.5708])
     """
 @overload
-def arccos(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def arccos_(input: Tensor) -> Tensor: ...
 @overload
-def arccos_(input: Tensor) -> Tensor:
+def arccos_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
 
     Integers give the default floating-point dtype.
@@ -607,9 +609,9 @@ def arccos_(input: Tensor) -> Tensor:
     tensor([0.0000, 1.5708])
     """
 @overload
-def arccos_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def arccosh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
 
     Integers give the default floating-point dtype.
@@ -618,9 +620,9 @@ def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 1.3170])
     """
 @overload
-def arccosh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def arccosh_(input: Tensor) -> Tensor: ...
 @overload
-def arccosh_(input: Tensor) -> Tensor:
+def arccosh_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
 
     Integers give the default floating-point dtype.
@@ -629,9 +631,9 @@ def arccosh_(input: Tensor) -> Tensor:
     tensor([0.0000, 1.3170])
     """
 @overload
-def arccosh_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def arcsin(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
 
     Integers give the default floating-point dtype.
@@ -640,9 +642,9 @@ def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 1.5708])
     """
 @overload
-def arcsin(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def arcsin_(input: Tensor) -> Tensor: ...
 @overload
-def arcsin_(input: Tensor) -> Tensor:
+def arcsin_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
 
     Integers give the default floating-point dtype.
@@ -651,9 +653,9 @@ def arcsin_(input: Tensor) -> Tensor:
     tensor([0.0000, 1.5708])
     """
 @overload
-def arcsin_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def arcsinh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the number whose hyperbolic sine each element is.
 
     Integers give the default floating-point dtype.
@@ -662,9 +664,9 @@ def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 0.8814])
     """
 @overload
-def arcsinh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def arcsinh_(input: Tensor) -> Tensor: ...
 @overload
-def arcsinh_(input: Tensor) -> Tensor:
+def arcsinh_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the number whose hyperbolic sine each element is.
 
     Integers give the default floating-point dtype.
@@ -673,9 +675,9 @@ def arcsinh_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.8814])
     """
 @overload
-def arcsinh_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def arctan(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the angle in radians whose tangent each element is.
 
     Integers give the default floating-point dtype.
@@ -684,9 +686,9 @@ def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 0.7854])
     """
 @overload
-def arctan(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def arctan2(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -695,9 +697,9 @@ def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
     tensor([0.7854, 2.3562])
     """
 @overload
-def arctan2(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def arctan_(input: Tensor) -> Tensor: ...
 @overload
-def arctan_(input: Tensor) -> Tensor:
+def arctan_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the angle in radians whose tangent each element is.
 
     Integers give the default floating-point dtype.
@@ -706,9 +708,9 @@ def arctan_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.7854])
     """
 @overload
-def arctan_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def arctanh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
 
     Integers give the default floating-point dtype.
@@ -717,9 +719,9 @@ def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 0.5493])
     """
 @overload
-def arctanh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def arctanh_(input: Tensor) -> Tensor: ...
 @overload
-def arctanh_(input: Tensor) -> Tensor:
+def arctanh_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
 
     Integers give the default floating-point dtype.
@@ -727,12 +729,12 @@ def arctanh_(input: Tensor) -> Tensor:
     >>> tl.atanh(tl.tensor([0.0, 0.5]))
     tensor([0.0000, 0.5493])
     """
-@overload
-def arctanh_(input: Tensor | SupportsTorchFunction) -> Any: ...
 def are_deterministic_algorithms_enabled() -> builtins.bool:
     """Return whether `use_deterministic_algorithms` is on."""
 @overload
-def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def argmax(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the index of the largest element along `dim`, or in the flattened tensor: the first of several.
 
     NaN counts as the largest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex
@@ -742,9 +744,9 @@ def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.boo
     tensor([1, 0])
     """
 @overload
-def argmax(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def argmin(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the index of the smallest element along `dim`, or in the flattened tensor: the first of several.
 
     NaN counts as the smallest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex
@@ -754,18 +756,18 @@ def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.boo
     tensor([0, 1])
     """
 @overload
-def argmin(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
-def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def argsort(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the indices that sort the tensor along `dim`; see `sort`.
 
     >>> tl.argsort(tl.tensor([3, 1, 2]))
     tensor([1, 2, 0])
     """
 @overload
-def argsort(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def argwhere(input: Tensor) -> Tensor: ...
 @overload
-def argwhere(input: Tensor) -> Tensor:
+def argwhere(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the indices of the elements that are not zero, one element in a row.
 
     >>> tl.argwhere(tl.tensor([[0, 1], [2, 0]]))
@@ -773,9 +775,9 @@ def argwhere(input: Tensor) -> Tensor:
             [1, 0]])
     """
 @overload
-def argwhere(input: Tensor | SupportsTorchFunction) -> Any: ...
+def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor: ...
 @overload
-def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+def as_strided(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Any:
     """Return a view of the memory behind `input` with the given shape, strides and offset.
 
     Strides and offset count elements; the offset is that of `input` unless given. Raises RuntimeError when the view
@@ -788,18 +790,18 @@ def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[bui
             [1, 3]])
     """
 @overload
-def as_strided(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Any: ...
+def as_strided_(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor: ...
 @overload
-def as_strided_(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+def as_strided_(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Any:
     """Make this tensor a view of its memory with the given shape, strides and offset, and return it.
 
     >>> tl.arange(4).as_strided_((2,), (2,))
     tensor([0, 2])
     """
 @overload
-def as_strided_(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Any: ...
+def as_strided_copy(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def as_strided_copy(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
+def as_strided_copy(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of the result of `as_strided`, in its own memory.
 
     Raises the errors of the function without `_copy`.
@@ -808,9 +810,9 @@ def as_strided_copy(input: Tensor, size: Sequence[builtins.int], stride: Sequenc
     tensor([0, 2])
     """
 @overload
-def as_strided_copy(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor: ...
 @overload
-def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+def as_strided_scatter(input: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Any:
     """Return a copy of `input` with `src` written to the elements that `as_strided` selects.
 
     Raises RuntimeError unless `src` has the shape `size`.
@@ -818,8 +820,6 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[builtins.int],
     >>> tl.as_strided_scatter(tl.zeros(4), tl.ones(2), (2,), (3,))
     tensor([1., 0., 0., 1.])
     """
-@overload
-def as_strided_scatter(input: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Any: ...
 def as_tensor(data: Any, dtype: Dtype | None = None, device: Device | builtins.str | None = None) -> Tensor:
     """Return `data` as a tensor, sharing its memory and keeping its history where dtype and device allow.
 
@@ -838,7 +838,9 @@ def asarray(obj: Any, *, dtype: Dtype | None = None, device: Device | builtins.s
     (True, tensor([0, 0], dtype=tensorlike.uint8))
     """
 @overload
-def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def asin(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
 
     Integers give the default floating-point dtype.
@@ -847,9 +849,9 @@ def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 1.5708])
     """
 @overload
-def asin(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def asin_(input: Tensor) -> Tensor: ...
 @overload
-def asin_(input: Tensor) -> Tensor:
+def asin_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
 
     Integers give the default floating-point dtype.
@@ -858,9 +860,9 @@ def asin_(input: Tensor) -> Tensor:
     tensor([0.0000, 1.5708])
     """
 @overload
-def asin_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def asinh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the number whose hyperbolic sine each element is.
 
     Integers give the default floating-point dtype.
@@ -869,9 +871,9 @@ def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 0.8814])
     """
 @overload
-def asinh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def asinh_(input: Tensor) -> Tensor: ...
 @overload
-def asinh_(input: Tensor) -> Tensor:
+def asinh_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the number whose hyperbolic sine each element is.
 
     Integers give the default floating-point dtype.
@@ -880,9 +882,9 @@ def asinh_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.8814])
     """
 @overload
-def asinh_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def atan(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the angle in radians whose tangent each element is.
 
     Integers give the default floating-point dtype.
@@ -891,9 +893,9 @@ def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 0.7854])
     """
 @overload
-def atan(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def atan2(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -902,9 +904,9 @@ def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.7854, 2.3562])
     """
 @overload
-def atan2(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def atan_(input: Tensor) -> Tensor: ...
 @overload
-def atan_(input: Tensor) -> Tensor:
+def atan_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the angle in radians whose tangent each element is.
 
     Integers give the default floating-point dtype.
@@ -913,9 +915,9 @@ def atan_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.7854])
     """
 @overload
-def atan_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def atanh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
 
     Integers give the default floating-point dtype.
@@ -924,9 +926,9 @@ def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 0.5493])
     """
 @overload
-def atanh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def atanh_(input: Tensor) -> Tensor: ...
 @overload
-def atanh_(input: Tensor) -> Tensor:
+def atanh_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
 
     Integers give the default floating-point dtype.
@@ -935,35 +937,39 @@ def atanh_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.5493])
     """
 @overload
-def atanh_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def atleast_1d(tensor: Tensor, /) -> Tensor: ...
 @overload
-def atleast_1d(tensor: Tensor, /) -> Tensor:
+def atleast_1d(*tensors: Tensor) -> builtins.tuple[Tensor, ...]: ...
+@overload
+def atleast_1d(tensor: Tensor | SupportsTorchFunction, /) -> Any: ...
+@overload
+def atleast_1d(*tensors: Tensor | SupportsTorchFunction) -> Any:
     """Return the tensor, or a tuple of the tensors, with at least one dimension.
 
     >>> tl.atleast_1d(tl.tensor(1))
     tensor([1])
     """
 @overload
-def atleast_1d(*tensors: Tensor) -> builtins.tuple[Tensor, ...]: ...
+def atleast_2d(tensor: Tensor, /) -> Tensor: ...
 @overload
-def atleast_1d(tensor: Tensor | SupportsTorchFunction, /) -> Any: ...
+def atleast_2d(*tensors: Tensor) -> builtins.tuple[Tensor, ...]: ...
 @overload
-def atleast_1d(*tensors: Tensor | SupportsTorchFunction) -> Any: ...
+def atleast_2d(tensor: Tensor | SupportsTorchFunction, /) -> Any: ...
 @overload
-def atleast_2d(tensor: Tensor, /) -> Tensor:
+def atleast_2d(*tensors: Tensor | SupportsTorchFunction) -> Any:
     """Return the tensor, or a tuple of the tensors, with at least two dimensions; new ones come first.
 
     >>> tl.atleast_2d(tl.tensor([1, 2]))
     tensor([[1, 2]])
     """
 @overload
-def atleast_2d(*tensors: Tensor) -> builtins.tuple[Tensor, ...]: ...
+def atleast_3d(tensor: Tensor, /) -> Tensor: ...
 @overload
-def atleast_2d(tensor: Tensor | SupportsTorchFunction, /) -> Any: ...
+def atleast_3d(*tensors: Tensor) -> builtins.tuple[Tensor, ...]: ...
 @overload
-def atleast_2d(*tensors: Tensor | SupportsTorchFunction) -> Any: ...
+def atleast_3d(tensor: Tensor | SupportsTorchFunction, /) -> Any: ...
 @overload
-def atleast_3d(tensor: Tensor, /) -> Tensor:
+def atleast_3d(*tensors: Tensor | SupportsTorchFunction) -> Any:
     """Return the tensor, or a tuple of the tensors, with at least three dimensions; a vector becomes the second of the
     three.
 
@@ -971,13 +977,9 @@ def atleast_3d(tensor: Tensor, /) -> Tensor:
     tensorlike.Size([1, 2, 1])
     """
 @overload
-def atleast_3d(*tensors: Tensor) -> builtins.tuple[Tensor, ...]: ...
+def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor: ...
 @overload
-def atleast_3d(tensor: Tensor | SupportsTorchFunction, /) -> Any: ...
-@overload
-def atleast_3d(*tensors: Tensor | SupportsTorchFunction) -> Any: ...
-@overload
-def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
+def avg_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Any:
     """Return the average of every window along the last dimension.
 
     `input` has the shape (N, C, L) or (C, L). Zeros of the padding count as elements unless `count_include_pad` is
@@ -987,9 +989,9 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     tensor([[2., 1.]])
     """
 @overload
-def avg_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Any: ...
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
 @overload
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def baddbmm(input: Tensor | SupportsTorchFunction, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `beta * input + alpha * (batch1 @ batch2)` for two batches of matrices.
 
     Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to the product, and is not read when `beta` is 0.
@@ -998,8 +1000,6 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, 
     >>> tl.baddbmm(tl.ones(1), tl.ones(2, 1, 3), tl.ones(2, 3, 1)).shape
     tensorlike.Size([2, 1, 1])
     """
-@overload
-def baddbmm(input: Tensor | SupportsTorchFunction, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return the Bartlett window, a triangle, 1 in the middle and 0 at the ends: `signal.windows.bartlett`.
 
@@ -1010,7 +1010,9 @@ def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True,
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
 @overload
-def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor:
+def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor: ...
+@overload
+def batch_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None, bias: Tensor | SupportsTorchFunction | None, running_mean: Tensor | SupportsTorchFunction | None, running_var: Tensor | SupportsTorchFunction | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Any:
     """Standardize each channel of `input`, then scale by `weight` and shift by `bias`.
 
     `nn.functional.batch_norm`, also of one value for each channel; `cudnn_enabled` is accepted and makes no difference.
@@ -1020,9 +1022,9 @@ def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, runnin
             [ 1.0000]])
     """
 @overload
-def batch_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None, bias: Tensor | SupportsTorchFunction | None, running_mean: Tensor | SupportsTorchFunction | None, running_var: Tensor | SupportsTorchFunction | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Any: ...
+def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def bernoulli(input: Tensor | SupportsTorchFunction, p: builtins.float | None = None, *, generator: Generator | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a tensor like `input` of ones, with the probabilities in `input`, and zeros.
 
     With a number `p`, that is the probability of each one, and `input` gives shape and dtype alone. Raises RuntimeError
@@ -1035,9 +1037,9 @@ def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: Gene
     Same as PyTorch's function of that name, with numbers of its own.
     """
 @overload
-def bernoulli(input: Tensor | SupportsTorchFunction, p: builtins.float | None = None, *, generator: Generator | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: builtins.int = 0) -> Tensor: ...
 @overload
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: builtins.int = 0) -> Tensor:
+def binary_cross_entropy_with_logits(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, pos_weight: Tensor | SupportsTorchFunction | None = None, reduction: builtins.int = 0) -> Any:
     """Return the cross entropy between the probabilities `sigmoid(input)` and `target`, reduced by number.
 
     `weight` multiplies all elements, `pos_weight` the part of the target; `reduction` is 0 (none), 1 (mean) or 2 (sum).
@@ -1047,9 +1049,9 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     tensor(0.4100)
     """
 @overload
-def binary_cross_entropy_with_logits(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, pos_weight: Tensor | SupportsTorchFunction | None = None, reduction: builtins.int = 0) -> Any: ...
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor: ...
 @overload
-def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
+def bincount(input: Tensor | SupportsTorchFunction, weights: Tensor | SupportsTorchFunction | None = None, minlength: builtins.int = 0) -> Any:
     """Count the occurrences of each integer from 0 on in `input`, or sum their `weights`.
 
     Counts are int64; sums are float32 for weights of that dtype and float64 otherwise. Raises RuntimeError unless
@@ -1059,9 +1061,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.i
     tensor([1, 2, 0, 0, 1])
     """
 @overload
-def bincount(input: Tensor | SupportsTorchFunction, weights: Tensor | SupportsTorchFunction | None = None, minlength: builtins.int = 0) -> Any: ...
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor: ...
 @overload
-def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+def binomial(count: Tensor | SupportsTorchFunction, prob: Tensor | SupportsTorchFunction, generator: Generator | None = None) -> Any:
     """Draw binomial counts: the number of successes in `count` trials with probability `prob`, for each element.
 
     Both broadcast and have one dtype, float32 or float64. Counts below 0 and probabilities outside [0, 1] are clamped;
@@ -1073,9 +1075,9 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     Same as PyTorch's function of that name, with numbers of its own.
     """
 @overload
-def binomial(count: Tensor | SupportsTorchFunction, prob: Tensor | SupportsTorchFunction, generator: Generator | None = None) -> Any: ...
+def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def bitwise_and(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the bitwise and of the elements, with broadcasting; of booleans the logical and.
 
     Raises NotImplementedError for other than integers and booleans.
@@ -1084,9 +1086,9 @@ def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor |
     tensor([2, 1])
     """
 @overload
-def bitwise_and(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def bitwise_left_shift(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return each element shifted left by `other` bits, with broadcasting. The result is 0 where `other` is negative or
     at least the number of bits.
 
@@ -1096,9 +1098,9 @@ def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: T
     tensor([ 4, 12])
     """
 @overload
-def bitwise_left_shift(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def bitwise_not(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the bitwise complement of each element; of booleans the logical not.
 
     The operator `~` raises TypeError for other dtypes.
@@ -1108,9 +1110,9 @@ def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     (tensor([-1, -6]), tensor([False,  True]))
     """
 @overload
-def bitwise_not(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def bitwise_or(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the bitwise or of the elements, with broadcasting; of booleans the logical or.
 
     Raises NotImplementedError for other than integers and booleans.
@@ -1119,9 +1121,9 @@ def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | 
     tensor([7, 7])
     """
 @overload
-def bitwise_or(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def bitwise_right_shift(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return each element shifted right by `other` bits, its sign kept, with broadcasting.
 
     Raises NotImplementedError for other than integers.
@@ -1130,9 +1132,9 @@ def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: 
     tensor([ 2, -2])
     """
 @overload
-def bitwise_right_shift(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def bitwise_xor(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the bitwise exclusive or of the elements, with broadcasting.
 
     Raises NotImplementedError for other than integers and booleans.
@@ -1140,8 +1142,6 @@ def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor |
     >>> tl.tensor([6, 5]) ^ 3
     tensor([5, 6])
     """
-@overload
-def bitwise_xor(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def blackman_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return the Blackman window, a sum of three cosines, 1 in the middle: `signal.windows.blackman`.
 
@@ -1152,7 +1152,9 @@ def blackman_window(window_length: builtins.int, periodic: builtins.bool = True,
     tensor([0.3400, 1.0000, 0.3400])
     """
 @overload
-def block_diag(*tensors: Tensor) -> Tensor:
+def block_diag(*tensors: Tensor) -> Tensor: ...
+@overload
+def block_diag(*tensors: Tensor | SupportsTorchFunction) -> Any:
     """Return a matrix with the tensors along its diagonal and zeros elsewhere; one-dimensional ones are rows.
 
     Raises RuntimeError for tensors of more than two dimensions.
@@ -1162,9 +1164,9 @@ def block_diag(*tensors: Tensor) -> Tensor:
             [0, 0, 3]])
     """
 @overload
-def block_diag(*tensors: Tensor | SupportsTorchFunction) -> Any: ...
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+def bmm(input: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the products of the matrices of two batches of the same size.
 
     Shapes are (batch, n, m) and (batch, m, p). Raises RuntimeError for others, and for two dtypes.
@@ -1172,8 +1174,6 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> tl.bmm(tl.ones(4, 2, 3), tl.ones(4, 3, 5)).shape
     tensorlike.Size([4, 2, 5])
     """
-@overload
-def bmm(input: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def broadcast_shapes(*shapes: builtins.int | Sequence[builtins.int]) -> Size:
     """Return the shape that tensors of the given shapes broadcast to; an integer is a shape of one dimension.
 
@@ -1183,7 +1183,9 @@ def broadcast_shapes(*shapes: builtins.int | Sequence[builtins.int]) -> Size:
     tensorlike.Size([2, 3])
     """
 @overload
-def broadcast_tensors(*tensors: Tensor) -> builtins.tuple[Tensor, ...]:
+def broadcast_tensors(*tensors: Tensor) -> builtins.tuple[Tensor, ...]: ...
+@overload
+def broadcast_tensors(*tensors: Tensor | SupportsTorchFunction) -> Any:
     """Return the tensors expanded to their common shape, as views.
 
     Raises RuntimeError when there is no such shape.
@@ -1194,9 +1196,9 @@ def broadcast_tensors(*tensors: Tensor) -> builtins.tuple[Tensor, ...]:
             [4, 4]]))
     """
 @overload
-def broadcast_tensors(*tensors: Tensor | SupportsTorchFunction) -> Any: ...
+def broadcast_to(input: Tensor, size: Sequence[builtins.int]) -> Tensor: ...
 @overload
-def broadcast_to(input: Tensor, size: Sequence[builtins.int]) -> Tensor:
+def broadcast_to(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int]) -> Any:
     """Return a view of `input` expanded to the shape `size`.
 
     >>> tl.broadcast_to(tl.tensor([1, 2]), (2, 2))
@@ -1204,9 +1206,9 @@ def broadcast_to(input: Tensor, size: Sequence[builtins.int]) -> Tensor:
             [1, 2]])
     """
 @overload
-def broadcast_to(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int]) -> Any: ...
+def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def bucketize(input: Tensor | SupportsTorchFunction | Number, boundaries: Tensor | SupportsTorchFunction, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the index of the bucket that each element of `input` falls in, between sorted one-dimensional boundaries.
 
     Bucket i ends with boundary i, which belongs to it unless `right`. The result is int64, or int32 with `out_int32`.
@@ -1214,8 +1216,6 @@ def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: builtins
     >>> tl.bucketize(tl.tensor([3, 6, 9]), tl.tensor([1, 3, 5, 7, 9]))
     tensor([1, 3, 4])
     """
-@overload
-def bucketize(input: Tensor | SupportsTorchFunction | Number, boundaries: Tensor | SupportsTorchFunction, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def can_cast(from_: Dtype, to: Dtype) -> builtins.bool:
     """Return whether an in-place operation may write results of the dtype `from_` into a tensor of the dtype `to`.
 
@@ -1223,7 +1223,9 @@ def can_cast(from_: Dtype, to: Dtype) -> builtins.bool:
     (True, False)
     """
 @overload
-def cartesian_prod(*tensors: Tensor) -> Tensor:
+def cartesian_prod(*tensors: Tensor) -> Tensor: ...
+@overload
+def cartesian_prod(*tensors: Tensor | SupportsTorchFunction) -> Any:
     """Return every combination of one element of each of the one-dimensional tensors, one in a row.
 
     >>> tl.cartesian_prod(tl.tensor([1, 2]), tl.tensor([3, 4]))
@@ -1233,9 +1235,9 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             [2, 4]])
     """
 @overload
-def cartesian_prod(*tensors: Tensor | SupportsTorchFunction) -> Any: ...
+def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+def cat(tensors: Sequence[Tensor | SupportsTorchFunction], dim: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the tensors joined along dimension `dim`, in their common dtype.
 
     All other dimensions must agree, or RuntimeError is raised; tensors of shape [0] are ignored. Raises ValueError for
@@ -1245,9 +1247,9 @@ def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None 
     tensor([1, 2, 3])
     """
 @overload
-def cat(tensors: Sequence[Tensor | SupportsTorchFunction], dim: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def cdist(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, compute_mode: builtins.str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor: ...
 @overload
-def cdist(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, compute_mode: builtins.str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
+def cdist(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, p: builtins.float = 2.0, compute_mode: builtins.str = 'use_mm_for_euclid_dist_if_necessary') -> Any:
     """Return the distances in the p-norm between each row of `x1` and each row of `x2`.
 
     Shapes are (..., n, m) and (..., k, m), of which the leading dimensions broadcast, and the result is (..., n, k).
@@ -1258,9 +1260,9 @@ def cdist(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, compute_mode: builtin
     tensor([[5., 1.]])
     """
 @overload
-def cdist(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, p: builtins.float = 2.0, compute_mode: builtins.str = 'use_mm_for_euclid_dist_if_necessary') -> Any: ...
+def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def ceil(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return each element rounded up; integers come back as they are, and the derivative is zero.
 
     Raises NotImplementedError for boolean and complex elements.
@@ -1269,9 +1271,9 @@ def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([ 2., -1.])
     """
 @overload
-def ceil(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def ceil_(input: Tensor) -> Tensor: ...
 @overload
-def ceil_(input: Tensor) -> Tensor:
+def ceil_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return each element rounded up; integers come back as they are, and the derivative is zero.
 
     Raises NotImplementedError for boolean and complex elements.
@@ -1280,27 +1282,27 @@ def ceil_(input: Tensor) -> Tensor:
     tensor([ 2., -1.])
     """
 @overload
-def ceil_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def celu(input: Tensor, alpha: builtins.float = 1.0) -> Tensor: ...
 @overload
-def celu(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
+def celu(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0) -> Any:
     """Return the elements of `input`, and `alpha * expm1(input / alpha)` in place of negative ones.
 
     >>> tl.celu(tl.tensor([-1.0, 2.0]), alpha=2.0)
     tensor([-0.7869,  2.0000])
     """
 @overload
-def celu(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0) -> Any: ...
+def celu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor: ...
 @overload
-def celu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
+def celu_(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0) -> Any:
     """Write `celu(input, alpha)` into `input`, and return it.
 
     >>> tl.celu_(tl.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
 @overload
-def celu_(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0) -> Any: ...
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor: ...
 @overload
-def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+def chain_matmul(*matrices: Tensor | SupportsTorchFunction, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the product of two or more matrices (one is returned itself), in the cheapest order.
 
     Raises RuntimeError unless they are matrices of one dtype and matching sizes.
@@ -1312,9 +1314,9 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     Same as PyTorch's function of that name, without its warning to use `linalg.multi_dot` instead.
     """
 @overload
-def chain_matmul(*matrices: Tensor | SupportsTorchFunction, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor: ...
 @overload
-def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
+def channel_shuffle(input: Tensor | SupportsTorchFunction, groups: builtins.int) -> Any:
     """Return `input` with its channels reordered: the first of every group, then the second of every group, ...
 
     Channels are the second dimension of at least three. Raises RuntimeError when they do not divide.
@@ -1323,9 +1325,9 @@ def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
     tensor([0., 2., 1., 3.])
     """
 @overload
-def channel_shuffle(input: Tensor | SupportsTorchFunction, groups: builtins.int) -> Any: ...
+def cholesky(input: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def cholesky(input: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def cholesky(input: Tensor | SupportsTorchFunction, upper: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Cholesky factor of a matrix, as `linalg.cholesky` does.
 
     >>> tl.cholesky(tl.tensor([[4.0, 2.0], [2.0, 5.0]]))
@@ -1335,9 +1337,9 @@ def cholesky(input: Tensor, upper: builtins.bool = False, *, out: Tensor | None 
     Same as PyTorch's function of that name, without its warning to use `linalg.cholesky` instead.
     """
 @overload
-def cholesky(input: Tensor | SupportsTorchFunction, upper: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def cholesky_inverse(L: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def cholesky_inverse(L: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def cholesky_inverse(L: Tensor | SupportsTorchFunction, upper: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the inverse of a matrix from its Cholesky factor L, which is lower triangular, or `upper`.
 
     The gradient of L is that of L L^H, not cut to the triangle that is read.
@@ -1347,9 +1349,9 @@ def cholesky_inverse(L: Tensor, upper: builtins.bool = False, *, out: Tensor | N
             [0.0000, 0.2500]])
     """
 @overload
-def cholesky_inverse(L: Tensor | SupportsTorchFunction, upper: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def cholesky_solve(B: Tensor, L: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def cholesky_solve(B: Tensor, L: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def cholesky_solve(B: Tensor | SupportsTorchFunction, L: Tensor | SupportsTorchFunction, upper: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the solution X of A X = B from the Cholesky factor L of A, which is lower triangular, or `upper`.
 
     L has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit. The
@@ -1360,18 +1362,18 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: builtins.bool = False, *, out: T
             [0.5000]])
     """
 @overload
-def cholesky_solve(B: Tensor | SupportsTorchFunction, L: Tensor | SupportsTorchFunction, upper: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
 @overload
-def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+def chunk(input: Tensor | SupportsTorchFunction, chunks: builtins.int, dim: builtins.int = 0) -> Any:
     """Split `input` along `dim` into at most `chunks` views of one size; the last may be smaller.
 
     >>> tl.chunk(tl.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
 @overload
-def chunk(input: Tensor | SupportsTorchFunction, chunks: builtins.int, dim: builtins.int = 0) -> Any: ...
+def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
+def clamp(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
     Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
@@ -1381,9 +1383,9 @@ def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Numbe
     tensor([0.0000, 0.5000, 1.0000])
     """
 @overload
-def clamp(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def clamp_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor: ...
 @overload
-def clamp_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
+def clamp_(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any:
     """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
     Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
@@ -1393,9 +1395,9 @@ def clamp_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Numb
     tensor([0.0000, 0.5000, 1.0000])
     """
 @overload
-def clamp_(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any: ...
+def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def clamp_max(input: Tensor | SupportsTorchFunction, max: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return each element, or `max` where that is smaller.
 
     Raises NotImplementedError for complex elements.
@@ -1404,9 +1406,9 @@ def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None)
     tensor([-1.,  0.])
     """
 @overload
-def clamp_max(input: Tensor | SupportsTorchFunction, max: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def clamp_max_(input: Tensor, max: Tensor | Number) -> Tensor: ...
 @overload
-def clamp_max_(input: Tensor, max: Tensor | Number) -> Tensor:
+def clamp_max_(input: Tensor | SupportsTorchFunction, max: Tensor | SupportsTorchFunction | Number) -> Any:
     """Return each element, or `max` where that is smaller.
 
     Raises NotImplementedError for complex elements.
@@ -1415,9 +1417,9 @@ def clamp_max_(input: Tensor, max: Tensor | Number) -> Tensor:
     tensor([-1.,  0.])
     """
 @overload
-def clamp_max_(input: Tensor | SupportsTorchFunction, max: Tensor | SupportsTorchFunction | Number) -> Any: ...
+def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def clamp_min(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return each element, or `min` where that is larger.
 
     Raises NotImplementedError for complex elements.
@@ -1426,9 +1428,9 @@ def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None)
     tensor([0., 2.])
     """
 @overload
-def clamp_min(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def clamp_min_(input: Tensor, min: Tensor | Number) -> Tensor: ...
 @overload
-def clamp_min_(input: Tensor, min: Tensor | Number) -> Tensor:
+def clamp_min_(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number) -> Any:
     """Return each element, or `min` where that is larger.
 
     Raises NotImplementedError for complex elements.
@@ -1437,9 +1439,9 @@ def clamp_min_(input: Tensor, min: Tensor | Number) -> Tensor:
     tensor([0., 2.])
     """
 @overload
-def clamp_min_(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number) -> Any: ...
+def clip(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def clip(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
+def clip(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
     Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
@@ -1449,9 +1451,9 @@ def clip(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number
     tensor([0.0000, 0.5000, 1.0000])
     """
 @overload
-def clip(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def clip_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor: ...
 @overload
-def clip_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
+def clip_(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any:
     """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
     Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
@@ -1461,9 +1463,9 @@ def clip_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Numbe
     tensor([0.0000, 0.5000, 1.0000])
     """
 @overload
-def clip_(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any: ...
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor: ...
 @overload
-def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+def clone(input: Tensor | SupportsTorchFunction, *, memory_format: Any = None) -> Any:
     """Return a copy of `input`, which gradients pass through.
 
     The order of the dimensions in memory is kept unless a `memory_format` asks for another.
@@ -1474,9 +1476,9 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     (False, tensor([1., 1.]))
     """
 @overload
-def clone(input: Tensor | SupportsTorchFunction, *, memory_format: Any = None) -> Any: ...
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+def column_stack(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the tensors joined along their second dimension; one-dimensional ones are columns.
 
     >>> tl.column_stack([tl.tensor([1, 2]), tl.tensor([3, 4])])
@@ -1484,9 +1486,9 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
             [2, 4]])
     """
 @overload
-def column_stack(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor: ...
 @overload
-def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
+def combinations(input: Tensor | SupportsTorchFunction, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Any:
     """Return the combinations of `r` elements of a one-dimensional tensor, in order, one in a row.
 
     >>> tl.combinations(tl.tensor([1, 2, 3]))
@@ -1494,8 +1496,6 @@ def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.
             [1, 3],
             [2, 3]])
     """
-@overload
-def combinations(input: Tensor | SupportsTorchFunction, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Any: ...
 def compile(model: Any = None, *, fullgraph: builtins.bool = False, dynamic: builtins.bool | None = None, backend: builtins.str | Callable[..., Any] = 'inductor', mode: builtins.str | None = None, options: builtins.dict[builtins.str, Any] | None = None, name: builtins.str | None = None, disable: builtins.bool = False, recompile_limit: builtins.int | None = None, isolate_recompiles: builtins.bool = False, shapes_spec: Any = None) -> Any:
     """Return `model`, a function or module, itself; without it, a decorator that does.
 
@@ -1510,7 +1510,9 @@ def compile(model: Any = None, *, fullgraph: builtins.bool = False, dynamic: bui
     tensor([2., 2.])
     """
 @overload
-def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def complex(real: Tensor | SupportsTorchFunction, imag: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return complex elements with the given real and imaginary parts, with broadcasting.
 
     Both must be float32 or both float64; raises RuntimeError otherwise.
@@ -1519,9 +1521,9 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.+3.j, 2.+4.j])
     """
 @overload
-def complex(real: Tensor | SupportsTorchFunction, imag: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+def concat(tensors: Sequence[Tensor | SupportsTorchFunction], dim: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the tensors joined along dimension `dim`, in their common dtype.
 
     All other dimensions must agree, or RuntimeError is raised; tensors of shape [0] are ignored. Raises ValueError for
@@ -1531,9 +1533,9 @@ def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | No
     tensor([1, 2, 3])
     """
 @overload
-def concat(tensors: Sequence[Tensor | SupportsTorchFunction], dim: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+def concatenate(tensors: Sequence[Tensor | SupportsTorchFunction], dim: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the tensors joined along dimension `dim`, in their common dtype.
 
     All other dimensions must agree, or RuntimeError is raised; tensors of shape [0] are ignored. Raises ValueError for
@@ -1543,9 +1545,9 @@ def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor
     tensor([1, 2, 3])
     """
 @overload
-def concatenate(tensors: Sequence[Tensor | SupportsTorchFunction], dim: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def conj(input: Tensor) -> Tensor: ...
 @overload
-def conj(input: Tensor) -> Tensor:
+def conj(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the complex conjugate of each element; a real tensor is returned itself.
 
     The result of a complex tensor has its own memory; PyTorch's is a view that conjugates lazily.
@@ -1554,36 +1556,36 @@ def conj(input: Tensor) -> Tensor:
     tensor([1.-2.j])
     """
 @overload
-def conj(input: Tensor | SupportsTorchFunction) -> Any: ...
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def conj_physical(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the complex conjugate of each element, in new memory; a real tensor is returned itself.
 
     >>> tl.conj_physical(tl.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
 @overload
-def conj_physical(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def conj_physical_(input: Tensor) -> Tensor: ...
 @overload
-def conj_physical_(input: Tensor) -> Tensor:
+def conj_physical_(input: Tensor | SupportsTorchFunction) -> Any:
     """Write the complex conjugate of each element into this tensor, and return it.
 
     >>> tl.tensor([1 + 2j]).conj_physical_()
     tensor([1.-2.j])
     """
 @overload
-def conj_physical_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def constant_pad_nd(input: Tensor, pad: Any, value: Number = 0) -> Tensor: ...
 @overload
-def constant_pad_nd(input: Tensor, pad: Any, value: Number = 0) -> Tensor:
+def constant_pad_nd(input: Tensor | SupportsTorchFunction, pad: Any, value: Number = 0) -> Any:
     """Pad the last dimensions of `input` with `value`; see `nn.functional.pad`.
 
     >>> tl.constant_pad_nd(tl.tensor([1, 2]), (1, 0), 7)
     tensor([7, 1, 2])
     """
 @overload
-def constant_pad_nd(input: Tensor | SupportsTorchFunction, pad: Any, value: Number = 0) -> Any: ...
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor: ...
 @overload
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor:
+def conv1d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any:
     """Return the cross-correlation of signals with kernels.
 
     `input` has the shape (N, C, L) or (C, L), `weight` (channels out, C / groups, K), `bias` (channels out,).
@@ -1593,9 +1595,9 @@ def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
     tensor([[-1., -2.]])
     """
 @overload
-def conv1d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any: ...
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor: ...
 @overload
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor:
+def conv2d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any:
     """Return the cross-correlation of images with kernels.
 
     `input` has the shape (N, C, H, W) or (C, H, W), `weight` (channels out, C / groups, KH, KW), `bias` (channels
@@ -1607,9 +1609,9 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
               [4., 4.]]]])
     """
 @overload
-def conv2d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any: ...
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor: ...
 @overload
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor:
+def conv3d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any:
     """Return the cross-correlation of volumes with kernels.
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W), `weight` (channels out, C / groups, KD, KH, KW), `bias`
@@ -1620,9 +1622,9 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
     8.0
     """
 @overload
-def conv3d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any: ...
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: builtins.int = 0) -> Tensor: ...
 @overload
-def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: builtins.int = 0) -> Tensor:
+def conv_tbc(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction, pad: builtins.int = 0) -> Any:
     """Return the cross-correlation of sequences (time, batch, channels) with a kernel, plus `bias`.
 
     `weight` has the shape (K, channels, channels out), `bias` (channels out,); `pad` zeros are put before and after.
@@ -1632,9 +1634,9 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: builtins.int = 0)
     tensor([4., 4.])
     """
 @overload
-def conv_tbc(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction, pad: builtins.int = 0) -> Any: ...
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor: ...
 @overload
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor:
+def conv_transpose1d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any:
     """Return the transposed convolution of signals: the gradient that `conv1d` sends to its input.
 
     `input` has the shape (N, C, L) or (C, L), `weight` (C, channels out / groups, K). Raises RuntimeError for shapes or
@@ -1644,9 +1646,9 @@ def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
     tensor([[ 1., 12., 20.]])
     """
 @overload
-def conv_transpose1d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any: ...
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor: ...
 @overload
-def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor:
+def conv_transpose2d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any:
     """Return the transposed convolution of images: the gradient that `conv2d` sends to its input.
 
     `input` has the shape (N, C, H, W) or (C, H, W), `weight` (C, channels out / groups, KH, KW). Raises RuntimeError
@@ -1656,9 +1658,9 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
     tensorlike.Size([1, 1, 4, 4])
     """
 @overload
-def conv_transpose2d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any: ...
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor: ...
 @overload
-def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor:
+def conv_transpose3d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any:
     """Return the transposed convolution of volumes: the gradient that `conv3d` sends to its input.
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W), `weight` (C, channels out / groups, KD, KH, KW). Raises
@@ -1668,9 +1670,9 @@ def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
     tensorlike.Size([1, 1, 2, 2, 2])
     """
 @overload
-def conv_transpose3d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any: ...
+def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, transposed: builtins.bool, output_padding: Any, groups: builtins.int) -> Tensor: ...
 @overload
-def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, transposed: builtins.bool, output_padding: Any, groups: builtins.int) -> Tensor:
+def convolution(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None, stride: Any, padding: Any, dilation: Any, transposed: builtins.bool, output_padding: Any, groups: builtins.int) -> Any:
     """Return the convolution, or transposed convolution, of a batch along 1, 2 or 3 dimensions.
 
     The same as `nn.functional.conv1d` to `conv_transpose3d`, chosen by the number of dimensions of `weight`. Strides,
@@ -1681,9 +1683,9 @@ def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any,
     tensor([[[2., 2.]]])
     """
 @overload
-def convolution(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None, stride: Any, padding: Any, dilation: Any, transposed: builtins.bool, output_padding: Any, groups: builtins.int) -> Any: ...
+def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def copysign(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the size of `input` with the sign of `other`, element by element, with broadcasting.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -1692,9 +1694,9 @@ def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None
     tensor([-1.,  2.])
     """
 @overload
-def copysign(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def corrcoef(input: Tensor) -> Tensor: ...
 @overload
-def corrcoef(input: Tensor) -> Tensor:
+def corrcoef(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the correlation coefficients of the variables in the rows of `input`, whose columns are observations.
 
     Raises RuntimeError for more than two dimensions and for booleans.
@@ -1704,9 +1706,9 @@ def corrcoef(input: Tensor) -> Tensor:
             [-1.,  1.]])
     """
 @overload
-def corrcoef(input: Tensor | SupportsTorchFunction) -> Any: ...
+def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def cos(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the cosine of each element, an angle in radians.
 
     Integers give the default floating-point dtype.
@@ -1715,9 +1717,9 @@ def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.0000, 0.5403])
     """
 @overload
-def cos(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def cos_(input: Tensor) -> Tensor: ...
 @overload
-def cos_(input: Tensor) -> Tensor:
+def cos_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the cosine of each element, an angle in radians.
 
     Integers give the default floating-point dtype.
@@ -1726,9 +1728,9 @@ def cos_(input: Tensor) -> Tensor:
     tensor([1.0000, 0.5403])
     """
 @overload
-def cos_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def cosh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the hyperbolic cosine of each element.
 
     Integers give the default floating-point dtype.
@@ -1737,9 +1739,9 @@ def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.0000, 1.5431])
     """
 @overload
-def cosh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def cosh_(input: Tensor) -> Tensor: ...
 @overload
-def cosh_(input: Tensor) -> Tensor:
+def cosh_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the hyperbolic cosine of each element.
 
     Integers give the default floating-point dtype.
@@ -1748,9 +1750,9 @@ def cosh_(input: Tensor) -> Tensor:
     tensor([1.0000, 1.5431])
     """
 @overload
-def cosh_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Tensor: ...
 @overload
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Tensor:
+def cosine_embedding_loss(input1: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Any:
     """Return `1 - cosine` of two vectors where `target` is 1, `max(0, cosine - margin)` where it is -1.
 
     The inputs have the shape (N, D) or (D,), the target (N,) or (); `reduction` is 0 (none), 1 (mean) or 2 (sum).
@@ -1760,27 +1762,27 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     tensor([1.])
     """
 @overload
-def cosine_embedding_loss(input1: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Any: ...
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Tensor: ...
 @overload
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Tensor:
+def cosine_similarity(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Any:
     """Return the cosine of the angle between vectors along `dim`; norms below `eps` count as `eps`.
 
     >>> tl.cosine_similarity(tl.tensor([1.0, 0.0]), tl.tensor([1.0, 1.0]), dim=0)
     tensor(0.7071)
     """
 @overload
-def cosine_similarity(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Any: ...
+def count_nonzero(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor: ...
 @overload
-def count_nonzero(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
+def count_nonzero(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None) -> Any:
     """Return how many elements are not zero, overall or along the dimensions `dim`, as int64.
 
     >>> tl.count_nonzero(tl.tensor([[1, 0], [2, 3]]), dim=0)
     tensor([2, 1])
     """
 @overload
-def count_nonzero(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None) -> Any: ...
+def cov(input: Tensor, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor: ...
 @overload
-def cov(input: Tensor, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+def cov(input: Tensor | SupportsTorchFunction, *, correction: builtins.int = 1, fweights: Tensor | SupportsTorchFunction | None = None, aweights: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the covariances of the variables in the rows of `input`, whose columns are observations.
 
     Divided by the number of observations less `correction`. `fweights` are integers, how often each observation was
@@ -1792,9 +1794,9 @@ def cov(input: Tensor, *, correction: builtins.int = 1, fweights: Tensor | None 
             [-1.,  1.]])
     """
 @overload
-def cov(input: Tensor | SupportsTorchFunction, *, correction: builtins.int = 1, fweights: Tensor | SupportsTorchFunction | None = None, aweights: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
+def cross(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the cross products of vectors of three elements along dimension `dim`, by default the first of size 3.
 
     The other dimensions broadcast. Raises RuntimeError for vectors of another size, for different numbers of dimensions
@@ -1806,9 +1808,9 @@ def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None, *, out:
     Same as PyTorch's function of that name, without its warning when `dim` is left out.
     """
 @overload
-def cross(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.int = 0, zero_infinity: builtins.bool = False) -> Tensor: ...
 @overload
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.int = 0, zero_infinity: builtins.bool = False) -> Tensor:
+def ctc_loss(log_probs: Tensor | SupportsTorchFunction, targets: Tensor | SupportsTorchFunction, input_lengths: Tensor | SupportsTorchFunction | Sequence[builtins.int], target_lengths: Tensor | SupportsTorchFunction | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.int = 0, zero_infinity: builtins.bool = False) -> Any:
     """Return the negative log-likelihood of targets, summed over all alignments with the inputs.
 
     `nn.functional.ctc_loss` with a number for the reduction: 0 (none), 1 (mean) or 2 (sum).
@@ -1818,9 +1820,9 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequenc
     tensor([1.6864])
     """
 @overload
-def ctc_loss(log_probs: Tensor | SupportsTorchFunction, targets: Tensor | SupportsTorchFunction, input_lengths: Tensor | SupportsTorchFunction | Sequence[builtins.int], target_lengths: Tensor | SupportsTorchFunction | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.int = 0, zero_infinity: builtins.bool = False) -> Any: ...
+def cummax(input: Tensor, dim: builtins.int, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.cummax: ...
 @overload
-def cummax(input: Tensor, dim: builtins.int, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.cummax:
+def cummax(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the running maxima along `dim` and their indices, the last of equal ones; NaN counts as the largest.
 
     >>> tl.cummax(tl.tensor([1, 3, 2, 3]), 0)
@@ -1829,9 +1831,9 @@ def cummax(input: Tensor, dim: builtins.int, *, out: builtins.tuple[Tensor, ...]
     indices=tensor([0, 1, 1, 3]))
     """
 @overload
-def cummax(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def cummin(input: Tensor, dim: builtins.int, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.cummin: ...
 @overload
-def cummin(input: Tensor, dim: builtins.int, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.cummin:
+def cummin(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the running minima along `dim` and their indices, the last of equal ones; NaN counts as the smallest.
 
     >>> tl.cummin(tl.tensor([3, 1, 2, 1]), 0)
@@ -1840,9 +1842,9 @@ def cummin(input: Tensor, dim: builtins.int, *, out: builtins.tuple[Tensor, ...]
     indices=tensor([0, 1, 1, 3]))
     """
 @overload
-def cummin(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def cumprod(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def cumprod(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor:
+def cumprod(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the running products along `dim`.
 
     Integers and booleans are multiplied in int64, half precision in float32; `dtype` converts the input first.
@@ -1851,9 +1853,9 @@ def cumprod(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, out
     tensor([1, 2, 6])
     """
 @overload
-def cumprod(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def cumsum(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def cumsum(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor:
+def cumsum(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the running sums along `dim`.
 
     Integers and booleans are summed in int64, half precision in float32; `dtype` converts the input first.
@@ -1862,9 +1864,9 @@ def cumsum(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, out:
     tensor([1, 3, 6])
     """
 @overload
-def cumsum(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Tensor: ...
 @overload
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Tensor:
+def cumulative_trapezoid(y: Tensor | SupportsTorchFunction, x: Tensor | SupportsTorchFunction | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Any:
     """Return the integrals of `trapezoid` from the first value to each of the others.
 
     Raises RuntimeError for booleans and for another number of points than values.
@@ -1873,9 +1875,9 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | Non
     tensor([1.5000, 4.5000])
     """
 @overload
-def cumulative_trapezoid(y: Tensor | SupportsTorchFunction, x: Tensor | SupportsTorchFunction | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Any: ...
+def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def deg2rad(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return each element, an angle in degrees, in radians.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -1884,9 +1886,9 @@ def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.5708, 3.1416])
     """
 @overload
-def deg2rad(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def deg2rad_(input: Tensor) -> Tensor: ...
 @overload
-def deg2rad_(input: Tensor) -> Tensor:
+def deg2rad_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return each element, an angle in degrees, in radians.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -1895,25 +1897,23 @@ def deg2rad_(input: Tensor) -> Tensor:
     tensor([1.5708, 3.1416])
     """
 @overload
-def deg2rad_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def det(input: Tensor) -> Tensor: ...
 @overload
-def det(input: Tensor) -> Tensor:
+def det(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the determinant of a square matrix, or of each of a batch, as `linalg.det` does.
 
     >>> tl.det(tl.tensor([[2.0, 1.0], [0.0, 3.0]]))
     tensor(6.)
     """
 @overload
-def det(input: Tensor | SupportsTorchFunction) -> Any: ...
+def detach(input: Tensor) -> Tensor: ...
 @overload
-def detach(input: Tensor) -> Tensor:
+def detach(input: Tensor | SupportsTorchFunction) -> Any:
     """Return a tensor that shares the memory of `input` and has no history.
 
     >>> tl.detach(tl.ones(2, requires_grad=True)).requires_grad
     False
     """
-@overload
-def detach(input: Tensor | SupportsTorchFunction) -> Any: ...
 def detach_(input: Tensor | SupportsTorchFunction) -> Any:
     """Drop the history of this tensor, which becomes a leaf.
 
@@ -1923,7 +1923,9 @@ def detach_(input: Tensor | SupportsTorchFunction) -> Any:
     True
     """
 @overload
-def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def detach_copy(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of `input` without its history.
 
     >>> tl.detach_copy(tl.ones(2, requires_grad=True))
@@ -1932,9 +1934,9 @@ def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     Same as PyTorch's function of that name, which leaves its result a history without derivative.
     """
 @overload
-def detach_copy(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+def diag(input: Tensor | SupportsTorchFunction, diagonal: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
 
     Raises RuntimeError for other than one or two dimensions.
@@ -1944,9 +1946,9 @@ def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None
             [0, 2]])
     """
 @overload
-def diag(input: Tensor | SupportsTorchFunction, diagonal: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor: ...
 @overload
-def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
+def diag_embed(input: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Any:
     """Return matrices, in the dimensions `dim1` and `dim2`, with the last dimension of `input` on a diagonal.
 
     >>> tl.diag_embed(tl.tensor([1, 2]))
@@ -1954,9 +1956,9 @@ def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2,
             [0, 2]])
     """
 @overload
-def diag_embed(input: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Any: ...
+def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor: ...
 @overload
-def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor:
+def diagflat(input: Tensor | SupportsTorchFunction, offset: builtins.int = 0) -> Any:
     """Return the matrix with the elements of `input` on a diagonal.
 
     >>> tl.diagflat(tl.tensor([[1], [2]]))
@@ -1964,18 +1966,18 @@ def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor:
             [0, 2]])
     """
 @overload
-def diagflat(input: Tensor | SupportsTorchFunction, offset: builtins.int = 0) -> Any: ...
+def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor: ...
 @overload
-def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+def diagonal(input: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Any:
     """Return a view of the diagonals of the matrices in the dimensions `dim1` and `dim2`, as a last dimension.
 
     >>> tl.diagonal(tl.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
 @overload
-def diagonal(input: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Any: ...
+def diagonal_copy(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def diagonal_copy(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
+def diagonal_copy(input: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of a diagonal, in its own memory.
 
     Raises the errors of the function without `_copy`.
@@ -1984,9 +1986,9 @@ def diagonal_copy(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 
     tensor([1., 1.])
     """
 @overload
-def diagonal_copy(input: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor: ...
 @overload
-def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+def diagonal_scatter(input: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Any:
     """Return a copy of `input` with `src` on its diagonals.
 
     Raises RuntimeError when `src` does not have the shape of the diagonals.
@@ -1996,9 +1998,9 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1:
             [0., 1.]])
     """
 @overload
-def diagonal_scatter(input: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Any: ...
+def diff(input: Tensor, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def diff(input: Tensor, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+def diff(input: Tensor | SupportsTorchFunction, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | SupportsTorchFunction | None = None, append: Tensor | SupportsTorchFunction | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the differences of neighbours along `dim`, taken `n` times; of booleans, whether they differ.
 
     `prepend` and `append` are joined to the input first; their other sizes must be its own, or RuntimeError is raised.
@@ -2007,9 +2009,9 @@ def diff(input: Tensor, n: builtins.int = 1, dim: builtins.int = -1, prepend: Te
     tensor([3, 5, 7])
     """
 @overload
-def diff(input: Tensor | SupportsTorchFunction, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | SupportsTorchFunction | None = None, append: Tensor | SupportsTorchFunction | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def digamma(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the derivative of `lgamma` of each element; nan for a negative integer, -inf for 0. Needs SciPy.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -2018,9 +2020,9 @@ def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([-0.5772, -1.9635])
     """
 @overload
-def digamma(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor: ...
 @overload
-def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor:
+def dist(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, p: Number = 2) -> Any:
     """Return the `p`-norm of `input - other`, which broadcast.
 
     Raises RuntimeError unless the difference is floating-point or complex.
@@ -2029,9 +2031,9 @@ def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor:
     tensor(5.)
     """
 @overload
-def dist(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, p: Number = 2) -> Any: ...
+def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
+def div(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the quotient of `input` and `other`, element by element, with broadcasting.
 
     `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
@@ -2043,9 +2045,9 @@ def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: builti
     (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
     """
 @overload
-def div(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
+def divide(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the quotient of `input` and `other`, element by element, with broadcasting.
 
     `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
@@ -2057,9 +2059,9 @@ def divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: bui
     (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
     """
 @overload
-def divide(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+def dot(input: Tensor | SupportsTorchFunction, tensor: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the sum of the products of the elements of two vectors.
 
     Raises RuntimeError for anything else than two vectors of one length and dtype.
@@ -2068,9 +2070,9 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor(11)
     """
 @overload
-def dot(input: Tensor | SupportsTorchFunction, tensor: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor: ...
 @overload
-def dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+def dropout(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any:
     """Return `input` with elements set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
     Returns `input` itself unless `train`. Raises RuntimeError unless `p` is from 0 to 1.
@@ -2079,35 +2081,33 @@ def dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
     [0.0, 2.0]
     """
 @overload
-def dropout(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any: ...
+def dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor: ...
 @overload
-def dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+def dropout_(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any:
     """Write `dropout(input, p, train)` into `input`, and return it.
 
     >>> tl.dropout_(tl.ones(1, 3), 1.0, True)
     tensor([[0., 0., 0.]])
     """
 @overload
-def dropout_(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any: ...
+def dsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]: ...
 @overload
-def dsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+def dsplit(input: Tensor | SupportsTorchFunction, indices_or_sections: builtins.int | Sequence[builtins.int]) -> Any:
     """Split `input` along its third dimension: evenly, or at given indices.
 
     >>> [part.shape for part in tl.dsplit(tl.ones(1, 2, 4), [1])]
     [tensorlike.Size([1, 2, 1]), tensorlike.Size([1, 2, 3])]
     """
 @overload
-def dsplit(input: Tensor | SupportsTorchFunction, indices_or_sections: builtins.int | Sequence[builtins.int]) -> Any: ...
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+def dstack(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the tensors joined along their third dimension.
 
     >>> tl.dstack([tl.tensor([1, 2]), tl.tensor([3, 4])])
     tensor([[[1, 3],
              [2, 4]]])
     """
-@overload
-def dstack(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def einsum(*args: Any) -> Tensor:
     """Return the sum of products of the operands' elements given by an equation in Einstein's notation.
 
@@ -2122,7 +2122,9 @@ def einsum(*args: Any) -> Tensor:
     tensor([21, 43])
     """
 @overload
-def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
+def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor: ...
+@overload
+def embedding(weight: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Any:
     """Look up the rows of the table `weight` at the indices `indices`.
 
     `nn.functional.embedding` with the table first; a `padding_idx` out of range names no row. Raises IndexError for an
@@ -2132,8 +2134,6 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, s
     tensor([[3., 4.],
             [1., 2.]])
     """
-@overload
-def embedding(weight: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Any: ...
 def embedding_bag(weight: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, offsets: Tensor | SupportsTorchFunction, scale_grad_by_freq: builtins.bool = False, mode: builtins.int = 0, sparse: builtins.bool = False, per_sample_weights: Tensor | SupportsTorchFunction | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> Any:
     """Return sums (`mode` 0), means (1) or maxima (2) of rows of a table, and three tensors about the bags.
 
@@ -2148,7 +2148,9 @@ def embedding_bag(weight: Tensor | SupportsTorchFunction, indices: Tensor | Supp
             [2]]))
     """
 @overload
-def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: builtins.float, norm_type: builtins.float) -> Tensor:
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: builtins.float, norm_type: builtins.float) -> Tensor: ...
+@overload
+def embedding_renorm_(input: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, max_norm: builtins.float, norm_type: builtins.float) -> Any:
     """Scale the rows of the table `input` at `indices` down to the norm `max_norm`, in place, and return it.
 
     Raises RuntimeError unless the table is a matrix of floating-point numbers and the indices are integers, IndexError
@@ -2159,16 +2161,14 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: builtins.float, 
             [0.6000, 0.8000]])
     """
 @overload
-def embedding_renorm_(input: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, max_norm: builtins.float, norm_type: builtins.float) -> Any: ...
+def empty(*size: builtins.int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, memory_format: Any = None, requires_grad: builtins.bool = False) -> Tensor: ...
 @overload
-def empty(*size: builtins.int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, memory_format: Any = None, requires_grad: builtins.bool = False) -> Tensor:
+def empty(size: Sequence[builtins.int], *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, memory_format: Any = None, requires_grad: builtins.bool = False) -> Tensor:
     """Return an uninitialised tensor of the shape `size`.
 
     >>> tl.empty(2, 3).shape
     tensorlike.Size([2, 3])
     """
-@overload
-def empty(size: Sequence[builtins.int], *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, memory_format: Any = None, requires_grad: builtins.bool = False) -> Tensor: ...
 def empty_cache() -> None:
     """Give the memory that is kept for new results back to the system.
 
@@ -2179,14 +2179,14 @@ def empty_cache() -> None:
     0
     """
 @overload
-def empty_like(input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def empty_like(input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
+@overload
+def empty_like(input: Tensor | SupportsTorchFunction, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any:
     """Return an uninitialised tensor of the shape, dtype and device of `input`.
 
     >>> tl.empty_like(tl.ones(2, 3)).shape
     tensorlike.Size([2, 3])
     """
-@overload
-def empty_like(input: Tensor | SupportsTorchFunction, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any: ...
 def empty_permuted(size: Sequence[builtins.int], physical_layout: Sequence[builtins.int], *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return an uninitialised tensor of the shape `size` with its dimensions in memory in the order `physical_layout`.
 
@@ -2204,25 +2204,27 @@ def empty_strided(size: Sequence[builtins.int], stride: Sequence[builtins.int], 
     (1, 2)
     """
 @overload
-def eq(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def eq(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def eq(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether `input` equals `other`, element by element, with broadcasting.
 
     >>> tl.eq(tl.tensor([1, 2]), 2), tl.tensor([1, 2]) == tl.tensor([1.0, 3.0])
     (tensor([False,  True]), tensor([ True, False]))
     """
 @overload
-def eq(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def equal(input: Tensor, other: Tensor) -> builtins.bool: ...
 @overload
-def equal(input: Tensor, other: Tensor) -> builtins.bool:
+def equal(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any:
     """Return whether both tensors have one shape and equal elements, as a Python bool; nan equals nothing.
 
     >>> tl.equal(tl.tensor([1, 2]), tl.tensor([1, 2])), tl.equal(tl.ones(2), tl.ones(3))
     (True, False)
     """
 @overload
-def equal(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any: ...
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def erf(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0.
 
     Needs SciPy.
@@ -2232,9 +2234,9 @@ def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 0.8427])
     """
 @overload
-def erf(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def erf_(input: Tensor) -> Tensor: ...
 @overload
-def erf_(input: Tensor) -> Tensor:
+def erf_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0.
 
     Needs SciPy.
@@ -2244,9 +2246,9 @@ def erf_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.8427])
     """
 @overload
-def erf_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def erfc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the complementary error function `1 - erf(input)` of each element, exact where that is close to 0.
 
     Needs SciPy.
@@ -2256,9 +2258,9 @@ def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.0000, 0.1573])
     """
 @overload
-def erfc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def erfc_(input: Tensor) -> Tensor: ...
 @overload
-def erfc_(input: Tensor) -> Tensor:
+def erfc_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the complementary error function `1 - erf(input)` of each element, exact where that is close to 0.
 
     Needs SciPy.
@@ -2268,9 +2270,9 @@ def erfc_(input: Tensor) -> Tensor:
     tensor([1.0000, 0.1573])
     """
 @overload
-def erfc_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def erfinv(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the number whose error function each element is; nan for one outside [-1, 1]. Needs SciPy.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -2279,9 +2281,9 @@ def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 0.4769])
     """
 @overload
-def erfinv(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def exp(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return e to the power of each element.
 
     Integers give the default floating-point dtype.
@@ -2290,9 +2292,9 @@ def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.0000, 2.7183])
     """
 @overload
-def exp(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def exp2(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return 2 to the power of each element.
 
     Integers give the default floating-point dtype.
@@ -2301,9 +2303,9 @@ def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1., 8.])
     """
 @overload
-def exp2(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def exp2_(input: Tensor) -> Tensor: ...
 @overload
-def exp2_(input: Tensor) -> Tensor:
+def exp2_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return 2 to the power of each element.
 
     Integers give the default floating-point dtype.
@@ -2312,9 +2314,9 @@ def exp2_(input: Tensor) -> Tensor:
     tensor([1., 8.])
     """
 @overload
-def exp2_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def exp_(input: Tensor) -> Tensor: ...
 @overload
-def exp_(input: Tensor) -> Tensor:
+def exp_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return e to the power of each element.
 
     Integers give the default floating-point dtype.
@@ -2323,9 +2325,9 @@ def exp_(input: Tensor) -> Tensor:
     tensor([1.0000, 2.7183])
     """
 @overload
-def exp_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def expand_copy(input: Tensor, size: Sequence[builtins.int], *, implicit: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
-def expand_copy(input: Tensor, size: Sequence[builtins.int], *, implicit: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def expand_copy(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], *, implicit: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of `input` repeated along dimensions of size 1 to the shape `size`, in its own memory.
 
     Raises the errors of the function without `_copy`.
@@ -2334,9 +2336,9 @@ def expand_copy(input: Tensor, size: Sequence[builtins.int], *, implicit: builti
     tensor([1., 1., 1.])
     """
 @overload
-def expand_copy(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], *, implicit: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def expm1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return e to the power of each element, less 1, exact for small elements.
 
     Integers give the default floating-point dtype.
@@ -2345,9 +2347,9 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 1.7183])
     """
 @overload
-def expm1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def expm1_(input: Tensor) -> Tensor: ...
 @overload
-def expm1_(input: Tensor) -> Tensor:
+def expm1_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return e to the power of each element, less 1, exact for small elements.
 
     Integers give the default floating-point dtype.
@@ -2355,8 +2357,6 @@ def expm1_(input: Tensor) -> Tensor:
     >>> tl.expm1(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 1.7183])
     """
-@overload
-def expm1_(input: Tensor | SupportsTorchFunction) -> Any: ...
 def eye(n: builtins.int, m: builtins.int | None = None, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return an `n` by `m` matrix with ones on the diagonal and zeros elsewhere.
 
@@ -2365,7 +2365,9 @@ def eye(n: builtins.int, m: builtins.int | None = None, *, out: Tensor | None = 
             [0., 1.]])
     """
 @overload
-def feature_alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+def feature_alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor: ...
+@overload
+def feature_alpha_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any:
     """Return `input` with channels set at random, with probability `p`, to selu's negative limit.
 
     Channels are the second dimension. Returns `input` itself unless `train`. Raises RuntimeError for fewer than two
@@ -2375,18 +2377,18 @@ def feature_alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool
     tensor([[1., 1., 1.]])
     """
 @overload
-def feature_alpha_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any: ...
+def feature_alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor: ...
 @overload
-def feature_alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+def feature_alpha_dropout_(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any:
     """Write `feature_alpha_dropout(input, p, train)` into `input`, and return it.
 
     >>> tl.feature_alpha_dropout_(tl.ones(1, 3), 1.0, True)
     tensor([[0., 0., 0.]])
     """
 @overload
-def feature_alpha_dropout_(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any: ...
+def feature_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor: ...
 @overload
-def feature_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+def feature_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any:
     """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
     Channels are the second dimension. Returns `input` itself unless `train`. Raises RuntimeError for fewer than two
@@ -2396,18 +2398,18 @@ def feature_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> T
     tensor([[1., 1., 1.]])
     """
 @overload
-def feature_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any: ...
+def feature_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor: ...
 @overload
-def feature_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+def feature_dropout_(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any:
     """Write `feature_dropout(input, p, train)` into `input`, and return it.
 
     >>> tl.feature_dropout_(tl.ones(1, 3), 1.0, True)
     tensor([[0., 0., 0.]])
     """
 @overload
-def feature_dropout_(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool) -> Any: ...
+def fill(input: Tensor, value: Tensor | Number) -> Tensor: ...
 @overload
-def fill(input: Tensor, value: Tensor | Number) -> Tensor:
+def fill(input: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any:
     """Return a tensor of the shape and dtype of `input` whose elements are all `value`; `fill_` writes into `input`.
 
     Raises RuntimeError when `value` is a tensor with dimensions, or a number that the dtype cannot hold.
@@ -2419,18 +2421,18 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     tensor([7., 7.])
     """
 @overload
-def fill(input: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any: ...
+def fill_(input: Tensor, value: Tensor | Number) -> Tensor: ...
 @overload
-def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
+def fill_(input: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any:
     """Write `value` to all elements of `input`, and return it.
 
     >>> tl.fill_(tl.ones(2), 7)
     tensor([7., 7.])
     """
 @overload
-def fill_(input: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any: ...
+def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def fix(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
 
     Raises NotImplementedError for boolean and complex elements.
@@ -2439,9 +2441,9 @@ def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([ 1., -1.])
     """
 @overload
-def fix(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def fix_(input: Tensor) -> Tensor: ...
 @overload
-def fix_(input: Tensor) -> Tensor:
+def fix_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
 
     Raises NotImplementedError for boolean and complex elements.
@@ -2450,9 +2452,9 @@ def fix_(input: Tensor) -> Tensor:
     tensor([ 1., -1.])
     """
 @overload
-def fix_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor: ...
 @overload
-def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+def flatten(input: Tensor | SupportsTorchFunction, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Any:
     """Merge the dimensions from `start_dim` to `end_dim` into one; return `input` itself if that changes nothing.
 
     Raises RuntimeError when `start_dim` comes after `end_dim`.
@@ -2461,9 +2463,9 @@ def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = 
     tensorlike.Size([2, 12])
     """
 @overload
-def flatten(input: Tensor | SupportsTorchFunction, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Any: ...
+def flip(input: Tensor, dims: Sequence[builtins.int]) -> Tensor: ...
 @overload
-def flip(input: Tensor, dims: Sequence[builtins.int]) -> Tensor:
+def flip(input: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int]) -> Any:
     """Return `input` with the order of its elements reversed along the dimensions `dims`.
 
     >>> tl.flip(tl.tensor([[1, 2], [3, 4]]), (1,))
@@ -2471,9 +2473,9 @@ def flip(input: Tensor, dims: Sequence[builtins.int]) -> Tensor:
             [4, 3]])
     """
 @overload
-def flip(input: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int]) -> Any: ...
+def fliplr(input: Tensor) -> Tensor: ...
 @overload
-def fliplr(input: Tensor) -> Tensor:
+def fliplr(input: Tensor | SupportsTorchFunction) -> Any:
     """Return `input` with the order reversed along its second dimension.
 
     Raises RuntimeError for fewer than two dimensions.
@@ -2482,9 +2484,9 @@ def fliplr(input: Tensor) -> Tensor:
     tensor([[2, 1]])
     """
 @overload
-def fliplr(input: Tensor | SupportsTorchFunction) -> Any: ...
+def flipud(input: Tensor) -> Tensor: ...
 @overload
-def flipud(input: Tensor) -> Tensor:
+def flipud(input: Tensor | SupportsTorchFunction) -> Any:
     """Return `input` with the order reversed along its first dimension.
 
     Raises RuntimeError for a tensor without dimensions.
@@ -2493,18 +2495,18 @@ def flipud(input: Tensor) -> Tensor:
     tensor([2, 1])
     """
 @overload
-def flipud(input: Tensor | SupportsTorchFunction) -> Any: ...
+def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def float_power(input: Tensor | SupportsTorchFunction | Number, exponent: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input` to the power of `exponent` in double precision: float64, or complex128 for a complex operand.
 
     >>> tl.float_power(tl.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=tensorlike.float64)
     """
 @overload
-def float_power(input: Tensor | SupportsTorchFunction | Number, exponent: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def floor(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return each element rounded down; integers come back as they are, and the derivative is zero.
 
     Raises NotImplementedError for boolean and complex elements.
@@ -2513,9 +2515,9 @@ def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([ 1., -2.])
     """
 @overload
-def floor(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def floor_(input: Tensor) -> Tensor: ...
 @overload
-def floor_(input: Tensor) -> Tensor:
+def floor_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return each element rounded down; integers come back as they are, and the derivative is zero.
 
     Raises NotImplementedError for boolean and complex elements.
@@ -2524,9 +2526,9 @@ def floor_(input: Tensor) -> Tensor:
     tensor([ 1., -2.])
     """
 @overload
-def floor_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def floor_divide(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the quotient rounded down, element by element, with broadcasting.
 
     Integers stay integers. Raises RuntimeError for an integer divided by zero, and in the backward pass: there is no
@@ -2537,9 +2539,9 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor 
     (tensor([ 3, -4]), tensor([ 3., -4.]))
     """
 @overload
-def floor_divide(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def fmax(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the larger of `input` and `other`, element by element, with broadcasting; nan only if both are.
 
     Where both are equal `input` gets the gradient.
@@ -2549,9 +2551,9 @@ def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([3., 2.])
     """
 @overload
-def fmax(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def fmin(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the smaller of `input` and `other`, element by element, with broadcasting; nan only if both are.
 
     Where both are equal `input` gets the gradient.
@@ -2561,9 +2563,9 @@ def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1., 2.])
     """
 @overload
-def fmin(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def fmod(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the remainder of division with C's sign, that of `input`, element by element, with broadcasting.
 
     Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
@@ -2572,8 +2574,6 @@ def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) ->
     >>> tl.fmod(tl.tensor([-3.0, 3.0]), 2)
     tensor([-1.,  1.])
     """
-@overload
-def fmod(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any[Any]:
     """Call `func` at once, in this thread, and return the future of its result.
 
@@ -2581,7 +2581,9 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any[Any]:
     tensor([2., 2.])
     """
 @overload
-def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def frac(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the fractional part of each element, with its sign.
 
     Raises NotImplementedError for other than floating-point elements.
@@ -2590,9 +2592,9 @@ def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([ 0.5000, -0.2500])
     """
 @overload
-def frac(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def frac_(input: Tensor) -> Tensor: ...
 @overload
-def frac_(input: Tensor) -> Tensor:
+def frac_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the fractional part of each element, with its sign.
 
     Raises NotImplementedError for other than floating-point elements.
@@ -2601,9 +2603,9 @@ def frac_(input: Tensor) -> Tensor:
     tensor([ 0.5000, -0.2500])
     """
 @overload
-def frac_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def frexp(input: Tensor, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.frexp: ...
 @overload
-def frexp(input: Tensor, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.frexp:
+def frexp(input: Tensor | SupportsTorchFunction, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Decompose each element into a mantissa, of absolute value in [0.5, 1), and an exponent of two.
 
     The exponents are of dtype int32. Raises RuntimeError unless the elements are floating-point.
@@ -2613,9 +2615,9 @@ def frexp(input: Tensor, *, out: builtins.tuple[Tensor, ...] | None = None) -> r
     (tensor([0.5000, 0.6250]), tensor([1, 4], dtype=tensorlike.int32))
     """
 @overload
-def frexp(input: Tensor | SupportsTorchFunction, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def frobenius_norm(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def frobenius_norm(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def frobenius_norm(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the root of the sum of squares over `dim`, one or two dimensions, or all when `dim` is empty.
 
     Raises RuntimeError for integers and for more than two dimensions. It is `linalg.vector_norm` under an older name.
@@ -2625,8 +2627,6 @@ def frobenius_norm(input: Tensor, dim: builtins.int | Sequence[builtins.int], ke
 
     Same as PyTorch's function of that name, without its warning to use `linalg.vector_norm` instead.
     """
-@overload
-def frobenius_norm(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def from_dlpack(ext_tensor: Any, *, device: Device | builtins.str | None = None, copy: builtins.bool | None = None) -> Tensor:
     """Return a tensor on the memory of another library's array: an object with `__dlpack__`, or a DLPack capsule.
 
@@ -2669,16 +2669,18 @@ def full(size: Any, fill_value: Number, *, out: Tensor | None = None, dtype: Dty
     tensor([7, 7])
     """
 @overload
-def full_like(input: Tensor, fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def full_like(input: Tensor, fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
+@overload
+def full_like(input: Tensor | SupportsTorchFunction, fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any:
     """Return a tensor of the shape, dtype and device of `input` filled with `fill_value`.
 
     >>> tl.full_like(tl.ones(2), 7)
     tensor([7., 7.])
     """
 @overload
-def full_like(input: Tensor | SupportsTorchFunction, fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any: ...
+def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
-def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def gather(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, *, sparse_grad: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Gather the elements of `input` selected by `index` along `dim`, each at the position of its index.
 
     `index` has as many dimensions as `input` and is no larger apart from `dim`. Raises RuntimeError when it is, or for
@@ -2689,9 +2691,9 @@ def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: buil
             [4]])
     """
 @overload
-def gather(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, *, sparse_grad: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def gcd(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the greatest common divisor, element by element, with broadcasting; of two zeros it is 0.
 
     Raises NotImplementedError for other than integers.
@@ -2700,9 +2702,9 @@ def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([6, 7])
     """
 @overload
-def gcd(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def gcd_(input: Tensor, other: Tensor) -> Tensor: ...
 @overload
-def gcd_(input: Tensor, other: Tensor) -> Tensor:
+def gcd_(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any:
     """Return the greatest common divisor, element by element, with broadcasting; of two zeros it is 0.
 
     Raises NotImplementedError for other than integers.
@@ -2711,9 +2713,9 @@ def gcd_(input: Tensor, other: Tensor) -> Tensor:
     tensor([6, 7])
     """
 @overload
-def gcd_(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any: ...
+def ge(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def ge(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def ge(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether `input` is at least `other`, element by element, with broadcasting.
 
     Raises NotImplementedError for complex elements.
@@ -2722,9 +2724,9 @@ def ge(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> T
     tensor([False,  True,  True])
     """
 @overload
-def ge(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def geqrf(input: Tensor, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.geqrf: ...
 @overload
-def geqrf(input: Tensor, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.geqrf:
+def geqrf(input: Tensor | SupportsTorchFunction, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the QR decomposition of a matrix, or of each of a batch, in the compact form of LAPACK.
 
     For `input` of shape (..., m, n), `a` has that shape and `tau` (..., min(m, n)): R is the upper triangle of `a`; the
@@ -2737,9 +2739,9 @@ def geqrf(input: Tensor, *, out: builtins.tuple[Tensor, ...] | None = None) -> r
             [4.0000, 2.0000]])
     """
 @overload
-def geqrf(input: Tensor | SupportsTorchFunction, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+def ger(input: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the matrix of the products of each element of one vector with each element of another.
 
     Raises RuntimeError for anything else than two vectors.
@@ -2748,8 +2750,6 @@ def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([[3, 4],
             [6, 8]])
     """
-@overload
-def ger(input: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def get_default_device() -> Device:
     """Return the default device of factories.
 
@@ -2766,14 +2766,14 @@ def get_default_dtype() -> Any:
 def get_deterministic_debug_mode() -> builtins.int:
     """Return the number that `set_deterministic_debug_mode` sets."""
 @overload
-def get_device(input: Tensor) -> builtins.int:
+def get_device(input: Tensor) -> builtins.int: ...
+@overload
+def get_device(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the index of the CUDA device that `input` is on, -1 on the CPU.
 
     >>> tl.get_device(tl.ones(2))
     -1
     """
-@overload
-def get_device(input: Tensor | SupportsTorchFunction) -> Any: ...
 def get_device_module(device: Any = None) -> ModuleType:
     """Return the module of a device's kind: `cuda` or `cpu`; that of the accelerator, if there is one, by default.
 
@@ -2802,7 +2802,9 @@ def get_rng_state() -> Tensor:
     True
     """
 @overload
-def gradient(input: Tensor, *, spacing: Number | Sequence[Number] | Sequence[Tensor] | None = None, dim: builtins.int | Sequence[builtins.int] | None = None, edge_order: builtins.int = 1) -> builtins.tuple[Tensor, ...]:
+def gradient(input: Tensor, *, spacing: Number | Sequence[Number] | Sequence[Tensor] | None = None, dim: builtins.int | Sequence[builtins.int] | None = None, edge_order: builtins.int = 1) -> builtins.tuple[Tensor, ...]: ...
+@overload
+def gradient(input: Tensor | SupportsTorchFunction, *, spacing: Number | Sequence[Number] | Sequence[Tensor | SupportsTorchFunction] | None = None, dim: builtins.int | Sequence[builtins.int] | None = None, edge_order: builtins.int = 1) -> Any:
     """Return the derivatives along each dimension of `dim`, or of all, of the function with the values `input`.
 
     By central differences, second order inside and of `edge_order` 1 or 2 at the ends. `spacing` is the distance
@@ -2813,9 +2815,9 @@ def gradient(input: Tensor, *, spacing: Number | Sequence[Number] | Sequence[Ten
     (tensor([1.0000, 1.5000, 3.0000, 4.0000]),)
     """
 @overload
-def gradient(input: Tensor | SupportsTorchFunction, *, spacing: Number | Sequence[Number] | Sequence[Tensor | SupportsTorchFunction] | None = None, dim: builtins.int | Sequence[builtins.int] | None = None, edge_order: builtins.int = 1) -> Any: ...
+def greater(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def greater(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def greater(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether `input` is greater than `other`, element by element, with broadcasting.
 
     Raises NotImplementedError for complex elements.
@@ -2824,9 +2826,9 @@ def greater(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None)
     tensor([False, False,  True])
     """
 @overload
-def greater(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def greater_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def greater_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def greater_equal(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether `input` is at least `other`, element by element, with broadcasting.
 
     Raises NotImplementedError for complex elements.
@@ -2835,9 +2837,9 @@ def greater_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None =
     tensor([False,  True,  True])
     """
 @overload
-def greater_equal(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor: ...
 @overload
-def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
+def grid_sampler(input: Tensor | SupportsTorchFunction, grid: Tensor | SupportsTorchFunction, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Any:
     """Return images or volumes sampled at the points of `grid`: `nn.functional.grid_sample` with modes as numbers.
 
     `interpolation_mode` is 0 (bilinear), 1 (nearest) or 2 (bicubic), `padding_mode` 0 (zeros), 1 (border) or 2
@@ -2847,27 +2849,27 @@ def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, 
     tensor([[[[2.]]]])
     """
 @overload
-def grid_sampler(input: Tensor | SupportsTorchFunction, grid: Tensor | SupportsTorchFunction, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Any: ...
+def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor: ...
 @overload
-def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
+def grid_sampler_2d(input: Tensor | SupportsTorchFunction, grid: Tensor | SupportsTorchFunction, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Any:
     """Return images sampled at the points of `grid`: `grid_sampler` of four dimensions.
 
     >>> tl.grid_sampler_2d(tl.tensor([[[[1.0, 2.0]]]]), tl.tensor([[[[0.8, 0.0]]]]), 1, 0, False)
     tensor([[[[2.]]]])
     """
 @overload
-def grid_sampler_2d(input: Tensor | SupportsTorchFunction, grid: Tensor | SupportsTorchFunction, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Any: ...
+def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor: ...
 @overload
-def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
+def grid_sampler_3d(input: Tensor | SupportsTorchFunction, grid: Tensor | SupportsTorchFunction, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Any:
     """Return volumes sampled at the points of `grid`: `grid_sampler` of five dimensions.
 
     >>> tl.grid_sampler_3d(tl.ones(1, 1, 2, 2, 2), tl.zeros(1, 1, 1, 1, 3), 0, 0, False)
     tensor([[[[[1.]]]]])
     """
 @overload
-def grid_sampler_3d(input: Tensor | SupportsTorchFunction, grid: Tensor | SupportsTorchFunction, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Any: ...
+def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enabled: builtins.bool = True) -> Tensor: ...
 @overload
-def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enabled: builtins.bool = True) -> Tensor:
+def group_norm(input: Tensor | SupportsTorchFunction, num_groups: builtins.int, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, eps: builtins.float = 1e-05, cudnn_enabled: builtins.bool = True) -> Any:
     """Standardize `input` over each of `num_groups` groups of channels, then scale by `weight` and shift by `bias`.
 
     `nn.functional.group_norm`, also of single values; `cudnn_enabled` is accepted and makes no difference.
@@ -2876,9 +2878,9 @@ def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = 
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
 @overload
-def group_norm(input: Tensor | SupportsTorchFunction, num_groups: builtins.int, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, eps: builtins.float = 1e-05, cudnn_enabled: builtins.bool = True) -> Any: ...
+def gru(input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_biases: builtins.bool | Sequence[Tensor], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
-def gru(input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_biases: builtins.bool | Sequence[Tensor], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> builtins.tuple[Tensor, Tensor]:
+def gru(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, params: Tensor | SupportsTorchFunction | Sequence[Tensor | SupportsTorchFunction], has_biases: builtins.bool | Sequence[Tensor | SupportsTorchFunction], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> Any:
     """Run gated recurrent units over sequences; the arguments are those of `rnn_tanh`.
 
     The rows of the weights are those of the reset gate r, the update gate z and the new state n; h' = (1 - z) n + z h,
@@ -2890,9 +2892,9 @@ def gru(input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_biases
     tensor([0.1149, 0.2070, 0.2832])
     """
 @overload
-def gru(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, params: Tensor | SupportsTorchFunction | Sequence[Tensor | SupportsTorchFunction], has_biases: builtins.bool | Sequence[Tensor | SupportsTorchFunction], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> Any: ...
+def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor: ...
 @overload
-def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+def gru_cell(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, w_ih: Tensor | SupportsTorchFunction, w_hh: Tensor | SupportsTorchFunction, b_ih: Tensor | SupportsTorchFunction | None = None, b_hh: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the state after one step of `gru`.
 
     `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError for shapes or dtypes that do not
@@ -2902,9 +2904,9 @@ def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor
     tensor([[0.1149]])
     """
 @overload
-def gru_cell(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, w_ih: Tensor | SupportsTorchFunction, w_hh: Tensor | SupportsTorchFunction, b_ih: Tensor | SupportsTorchFunction | None = None, b_hh: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def gt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def gt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def gt(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether `input` is greater than `other`, element by element, with broadcasting.
 
     Raises NotImplementedError for complex elements.
@@ -2912,8 +2914,6 @@ def gt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> T
     >>> tl.gt(tl.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
     """
-@overload
-def gt(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def hamming_window(window_length: builtins.int, periodic: builtins.bool = True, alpha: builtins.float = 0.54, beta: builtins.float = 0.46, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return the Hamming window, `alpha` minus `beta` times a cosine: `signal.windows.hamming`.
 
@@ -2933,16 +2933,18 @@ def hann_window(window_length: builtins.int, periodic: builtins.bool = True, *, 
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
 @overload
-def hardshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None = None) -> Tensor:
+def hardshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def hardshrink(input: Tensor | SupportsTorchFunction, lambd: builtins.float = 0.5, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the elements of `input`, zero in place of those from `-lambd` to `lambd`.
 
     >>> tl.hardshrink(tl.tensor([-1.0, 0.3, 2.0]))
     tensor([-1.,  0.,  2.])
     """
 @overload
-def hardshrink(input: Tensor | SupportsTorchFunction, lambd: builtins.float = 0.5, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def hash_tensor(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, mode: builtins.int = 0, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hash_tensor(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, mode: builtins.int = 0, out: Tensor | None = None) -> Tensor:
+def hash_tensor(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, mode: builtins.int = 0, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the exclusive or of the bits of the elements along the dimensions `dim`, or of all, as uint64.
 
     Each element counts with its 64 bits as an int64 or float64. `mode` must be 0. Raises RuntimeError for another mode
@@ -2952,9 +2954,9 @@ def hash_tensor(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None
     tensor(4, dtype=tensorlike.uint64)
     """
 @overload
-def hash_tensor(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, mode: builtins.int = 0, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
+def heaviside(input: Tensor | SupportsTorchFunction, values: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return 0 for negative elements, 1 for positive ones and the one of `values` for zeros, with broadcasting.
 
     Both must have one dtype, which is not complex; raises RuntimeError otherwise. There is no derivative.
@@ -2963,9 +2965,9 @@ def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Te
     tensor([0.0000, 0.5000, 1.0000])
     """
 @overload
-def heaviside(input: Tensor | SupportsTorchFunction, values: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, reduction: builtins.int = 0) -> Tensor: ...
 @overload
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, reduction: builtins.int = 0) -> Tensor:
+def hinge_embedding_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 1.0, reduction: builtins.int = 0) -> Any:
     """Return `input` where `target` is 1 and `max(0, margin - input)` where it is -1, reduced by number.
 
     `reduction` is 0 (none), 1 (mean) or 2 (sum).
@@ -2974,9 +2976,9 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float =
     tensor(1.)
     """
 @overload
-def hinge_embedding_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 1.0, reduction: builtins.int = 0) -> Any: ...
+def histc(input: Tensor, bins: builtins.int = 100, min: Number = 0, max: Number = 0, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def histc(input: Tensor, bins: builtins.int = 100, min: Number = 0, max: Number = 0, *, out: Tensor | None = None) -> Tensor:
+def histc(input: Tensor | SupportsTorchFunction, bins: builtins.int = 100, min: Number = 0, max: Number = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return how many elements fall in each of `bins` equal intervals from `min` to `max`, both included.
 
     With equal bounds they are those of the data. Elements outside, and NaN, are not counted. The result has the dtype
@@ -2986,9 +2988,9 @@ def histc(input: Tensor, bins: builtins.int = 100, min: Number = 0, max: Number 
     tensor([0., 2., 1., 0.])
     """
 @overload
-def histc(input: Tensor | SupportsTorchFunction, bins: builtins.int = 100, min: Number = 0, max: Number = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def histogram(input: Tensor, bins: Tensor | Number = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.histogram: ...
 @overload
-def histogram(input: Tensor, bins: Tensor | Number = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.histogram:
+def histogram(input: Tensor | SupportsTorchFunction, bins: Tensor | SupportsTorchFunction | Number = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | SupportsTorchFunction | None = None, density: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return how many elements fall in each bin, and the edges of the bins.
 
     `bins` is their number, of equal width from the least to the greatest element or over `range`, or a tensor of
@@ -3001,9 +3003,9 @@ def histogram(input: Tensor, bins: Tensor | Number = 100, *, range: Sequence[bui
     tensor([0., 2., 1., 0.])
     """
 @overload
-def histogram(input: Tensor | SupportsTorchFunction, bins: Tensor | SupportsTorchFunction | Number = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | SupportsTorchFunction | None = None, density: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def histogramdd(input: Tensor, bins: Sequence[Tensor] | Sequence[builtins.int] | builtins.int, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> return_types.histogramdd: ...
 @overload
-def histogramdd(input: Tensor, bins: Sequence[Tensor] | Sequence[builtins.int] | builtins.int, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> return_types.histogramdd:
+def histogramdd(input: Tensor | SupportsTorchFunction, bins: Sequence[Tensor | SupportsTorchFunction] | Sequence[builtins.int] | builtins.int, range: Sequence[builtins.float] | None = None, weight: Tensor | SupportsTorchFunction | None = None, density: builtins.bool = False) -> Any:
     """Return the number of points, given along the last dimension, in each box, and the edges of the boxes.
 
     Each coordinate has bins of its own, as in `histogram`: `bins` is their number, one for all or one for each, or a
@@ -3016,27 +3018,27 @@ def histogramdd(input: Tensor, bins: Sequence[Tensor] | Sequence[builtins.int] |
             [1., 1.]])
     """
 @overload
-def histogramdd(input: Tensor | SupportsTorchFunction, bins: Sequence[Tensor | SupportsTorchFunction] | Sequence[builtins.int] | builtins.int, range: Sequence[builtins.float] | None = None, weight: Tensor | SupportsTorchFunction | None = None, density: builtins.bool = False) -> Any: ...
+def hsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]: ...
 @overload
-def hsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+def hsplit(input: Tensor | SupportsTorchFunction, indices_or_sections: builtins.int | Sequence[builtins.int]) -> Any:
     """Split `input` along its second dimension (its first, if it has one): evenly, or at given indices.
 
     >>> tl.hsplit(tl.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
     """
 @overload
-def hsplit(input: Tensor | SupportsTorchFunction, indices_or_sections: builtins.int | Sequence[builtins.int]) -> Any: ...
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+def hstack(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the tensors joined along their second dimension, one-dimensional ones along their first.
 
     >>> tl.hstack([tl.tensor([1]), tl.tensor([2])])
     tensor([1, 2])
     """
 @overload
-def hstack(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def hypot(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the hypotenuse of the right triangle with the legs `input` and `other`, with broadcasting.
 
     Raises NotImplementedError for other than floating-point elements.
@@ -3045,9 +3047,9 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([ 5., 13.])
     """
 @overload
-def hypot(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def i0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the modified Bessel function of the first kind, of order 0, of each element. Needs SciPy.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -3056,9 +3058,9 @@ def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.0635, 2.2796])
     """
 @overload
-def i0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def i0_(input: Tensor) -> Tensor: ...
 @overload
-def i0_(input: Tensor) -> Tensor:
+def i0_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the modified Bessel function of the first kind, of order 0, of each element. Needs SciPy.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -3067,9 +3069,9 @@ def i0_(input: Tensor) -> Tensor:
     tensor([1.0635, 2.2796])
     """
 @overload
-def i0_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def igamma(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the regularized lower incomplete gamma function of order `input` at `other`, with broadcasting.
 
     The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
@@ -3079,9 +3081,9 @@ def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     tensor([0.6321, 0.5940])
     """
 @overload
-def igamma(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def igammac(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the regularized upper incomplete gamma function of order `input` at `other`, with broadcasting.
 
     The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
@@ -3091,9 +3093,9 @@ def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
     tensor([0.3679, 0.4060])
     """
 @overload
-def igammac(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def imag(input: Tensor) -> Tensor: ...
 @overload
-def imag(input: Tensor) -> Tensor:
+def imag(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the imaginary parts as a view of a complex tensor.
 
     Raises RuntimeError for a real tensor.
@@ -3102,9 +3104,9 @@ def imag(input: Tensor) -> Tensor:
     tensor([2.])
     """
 @overload
-def imag(input: Tensor | SupportsTorchFunction) -> Any: ...
+def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
 @overload
-def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def index_add(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, *, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Add `alpha` times the slices of `source` to the slices of `input` along `dim` selected by `index`.
 
     A slice named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
@@ -3114,9 +3116,9 @@ def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *
     tensor([0., 2.])
     """
 @overload
-def index_add(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, *, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
+def index_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input` with the slices along `dim` selected by `index` replaced by those of `source`.
 
     Raises IndexError for an index out of range, and RuntimeError for shapes or dtypes that do not fit.
@@ -3125,9 +3127,9 @@ def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, 
     tensor([6., 0., 5.])
     """
 @overload
-def index_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | Number) -> Tensor: ...
 @overload
-def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | Number) -> Tensor:
+def index_fill(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any:
     """Return `input` with the slices along `dim` selected by `index` filled with `value`.
 
     Raises IndexError for an index out of range, and RuntimeError when `value` is a tensor with dimensions.
@@ -3136,9 +3138,9 @@ def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | 
     tensor([7., 0., 7.])
     """
 @overload
-def index_fill(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any: ...
+def index_put(input: Tensor, indices: builtins.tuple[Tensor, ...], values: Tensor, accumulate: builtins.bool = False) -> Tensor: ...
 @overload
-def index_put(input: Tensor, indices: builtins.tuple[Tensor, ...], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+def index_put(input: Tensor | SupportsTorchFunction, indices: builtins.tuple[Tensor | SupportsTorchFunction, ...], values: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any:
     """Return `input` with `values` written to the elements selected by a tuple of index tensors or masks.
 
     With `accumulate` they are added, twice where an element is named twice. Raises IndexError for an index out of
@@ -3148,9 +3150,9 @@ def index_put(input: Tensor, indices: builtins.tuple[Tensor, ...], values: Tenso
     tensor([2., 0., 0.])
     """
 @overload
-def index_put(input: Tensor | SupportsTorchFunction, indices: builtins.tuple[Tensor | SupportsTorchFunction, ...], values: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any: ...
+def index_put_(input: Tensor, indices: builtins.tuple[Tensor, ...], values: Tensor, accumulate: builtins.bool = False) -> Tensor: ...
 @overload
-def index_put_(input: Tensor, indices: builtins.tuple[Tensor, ...], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+def index_put_(input: Tensor | SupportsTorchFunction, indices: builtins.tuple[Tensor | SupportsTorchFunction, ...], values: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any:
     """Write `values` to the elements of this tensor selected by a tuple of index tensors or masks, and return it.
 
     With `accumulate` they are added, twice where an element is named twice.
@@ -3159,9 +3161,9 @@ def index_put_(input: Tensor, indices: builtins.tuple[Tensor, ...], values: Tens
     tensor([1., 0., 1.])
     """
 @overload
-def index_put_(input: Tensor | SupportsTorchFunction, indices: builtins.tuple[Tensor | SupportsTorchFunction, ...], values: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any: ...
+def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor: ...
 @overload
-def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor:
+def index_reduce(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `input`.
 
     `reduce` is "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is False.
@@ -3170,9 +3172,9 @@ def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor
     tensor([15.,  1.])
     """
 @overload
-def index_reduce(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+def index_select(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the slices of `input` along `dim` selected by a vector of indices, in its order.
 
     Raises IndexError for an index out of range, and RuntimeError unless `index` is int32 or int64.
@@ -3181,8 +3183,6 @@ def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor
     tensor([[2, 2],
             [4, 4]])
     """
-@overload
-def index_select(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def init_num_threads() -> None:
     """Do nothing: `set_num_threads` holds for all threads, those made later too."""
 def initial_seed() -> builtins.int:
@@ -3193,7 +3193,9 @@ def initial_seed() -> builtins.int:
     5
     """
 @overload
-def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def inner(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the inner products of all pairs of vectors along the last dimension of both tensors.
 
     The result has the dimensions of `input` but for the last, then those of `other`. A zero-dimensional tensor
@@ -3203,9 +3205,9 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensorlike.Size([2, 4])
     """
 @overload
-def inner(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor: ...
 @overload
-def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor:
+def instance_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None, bias: Tensor | SupportsTorchFunction | None, running_mean: Tensor | SupportsTorchFunction | None, running_var: Tensor | SupportsTorchFunction | None, use_input_stats: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Any:
     """Standardize each channel of each item of `input`, then scale by `weight` and shift by `bias`.
 
     `nn.functional.instance_norm`, also of single values; `cudnn_enabled` is accepted and makes no difference.
@@ -3214,17 +3216,15 @@ def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, run
     tensor([[[-1.0000,  1.0000]]])
     """
 @overload
-def instance_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None, bias: Tensor | SupportsTorchFunction | None, running_mean: Tensor | SupportsTorchFunction | None, running_var: Tensor | SupportsTorchFunction | None, use_input_stats: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Any: ...
+def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def inverse(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the inverse of a square matrix, or of each of a batch, as `linalg.inv` does.
 
     >>> tl.inverse(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
     """
-@overload
-def inverse(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def is_anomaly_check_nan_enabled() -> builtins.bool:
     """Return whether anomaly detection, when it is on, looks for NaN.
 
@@ -3238,16 +3238,18 @@ def is_anomaly_enabled() -> builtins.bool:
     False
     """
 @overload
-def is_complex(input: Tensor) -> builtins.bool:
+def is_complex(input: Tensor) -> builtins.bool: ...
+@overload
+def is_complex(input: Tensor | SupportsTorchFunction) -> Any:
     """Return whether the dtype is complex.
 
     >>> tl.is_complex(tl.tensor([1j])), tl.is_complex(tl.ones(1))
     (True, False)
     """
 @overload
-def is_complex(input: Tensor | SupportsTorchFunction) -> Any: ...
+def is_conj(input: Tensor) -> builtins.bool: ...
 @overload
-def is_conj(input: Tensor) -> builtins.bool:
+def is_conj(input: Tensor | SupportsTorchFunction) -> Any:
     """Return False: no tensor here has a conjugate bit, which marks elements to be conjugated on reading.
 
     >>> tl.is_conj(tl.tensor([1j]).conj())
@@ -3255,28 +3257,26 @@ def is_conj(input: Tensor) -> builtins.bool:
 
     Same as PyTorch's function of that name, for tensors that are conjugated when `conj` is called.
     """
-@overload
-def is_conj(input: Tensor | SupportsTorchFunction) -> Any: ...
 def is_deterministic_algorithms_warn_only_enabled() -> builtins.bool:
     """Return whether `use_deterministic_algorithms` is on with `warn_only`."""
 @overload
-def is_distributed(input: Tensor) -> builtins.bool:
+def is_distributed(input: Tensor) -> builtins.bool: ...
+@overload
+def is_distributed(input: Tensor | SupportsTorchFunction) -> Any:
     """Return whether the elements are spread over several processes: False for every tensor.
 
     >>> tl.is_distributed(tl.ones(2))
     False
     """
 @overload
-def is_distributed(input: Tensor | SupportsTorchFunction) -> Any: ...
+def is_floating_point(input: Tensor) -> builtins.bool: ...
 @overload
-def is_floating_point(input: Tensor) -> builtins.bool:
+def is_floating_point(input: Tensor | SupportsTorchFunction) -> Any:
     """Return whether the dtype is a floating-point one, which complex ones are not.
 
     >>> tl.is_floating_point(tl.ones(1)), tl.is_floating_point(tl.tensor([1]))
     (True, False)
     """
-@overload
-def is_floating_point(input: Tensor | SupportsTorchFunction) -> Any: ...
 def is_grad_enabled() -> builtins.bool:
     """Return whether operations on tensors that require grad are recorded now.
 
@@ -3284,7 +3284,9 @@ def is_grad_enabled() -> builtins.bool:
     True
     """
 @overload
-def is_inference(input: Tensor) -> builtins.bool:
+def is_inference(input: Tensor) -> builtins.bool: ...
+@overload
+def is_inference(input: Tensor | SupportsTorchFunction) -> Any:
     """Return whether `input` is an inference tensor: made in `inference_mode`, or a view of one that was.
 
     >>> with tl.inference_mode():
@@ -3292,8 +3294,6 @@ def is_inference(input: Tensor) -> builtins.bool:
     >>> x.is_inference(), x[0].is_inference(), x.clone().is_inference()
     (True, True, False)
     """
-@overload
-def is_inference(input: Tensor | SupportsTorchFunction) -> Any: ...
 def is_inference_mode_enabled() -> builtins.bool:
     """Return whether `inference_mode` is on in this thread or task.
 
@@ -3302,7 +3302,9 @@ def is_inference_mode_enabled() -> builtins.bool:
     True
     """
 @overload
-def is_neg(input: Tensor) -> builtins.bool:
+def is_neg(input: Tensor) -> builtins.bool: ...
+@overload
+def is_neg(input: Tensor | SupportsTorchFunction) -> Any:
     """Return False: no tensor here has a negative bit, which marks elements to be negated on reading.
 
     >>> tl.is_neg(tl.ones(1))
@@ -3311,9 +3313,9 @@ def is_neg(input: Tensor) -> builtins.bool:
     Same as PyTorch's function of that name, for tensors that are negated when `neg` is called.
     """
 @overload
-def is_neg(input: Tensor | SupportsTorchFunction) -> Any: ...
+def is_nonzero(input: Tensor) -> builtins.bool: ...
 @overload
-def is_nonzero(input: Tensor) -> builtins.bool:
+def is_nonzero(input: Tensor | SupportsTorchFunction) -> Any:
     """Return whether the one element of a tensor differs from zero.
 
     Raises RuntimeError for a tensor of more elements or none.
@@ -3322,25 +3324,23 @@ def is_nonzero(input: Tensor) -> builtins.bool:
     (False, True)
     """
 @overload
-def is_nonzero(input: Tensor | SupportsTorchFunction) -> Any: ...
+def is_same_size(input: Tensor, other: Tensor) -> builtins.bool: ...
 @overload
-def is_same_size(input: Tensor, other: Tensor) -> builtins.bool:
+def is_same_size(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any:
     """Return whether two tensors have the same shape.
 
     >>> tl.is_same_size(tl.ones(2), tl.ones(3))
     False
     """
 @overload
-def is_same_size(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any: ...
+def is_signed(input: Tensor) -> builtins.bool: ...
 @overload
-def is_signed(input: Tensor) -> builtins.bool:
+def is_signed(input: Tensor | SupportsTorchFunction) -> Any:
     """Return whether the dtype holds negative numbers.
 
     >>> tl.ones(1).is_signed(), tl.tensor([1], dtype=tl.uint8).is_signed()
     (True, False)
     """
-@overload
-def is_signed(input: Tensor | SupportsTorchFunction) -> Any: ...
 def is_storage(obj: Any, /) -> builtins.bool:
     """Return whether `obj` is the memory of a tensor: what `storage()` and `untyped_storage()` return.
 
@@ -3358,7 +3358,9 @@ def is_vulkan_available() -> builtins.bool:
 def is_warn_always_enabled() -> builtins.bool:
     """Return what `set_warn_always` set."""
 @overload
-def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
+def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor: ...
+@overload
+def isclose(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Any:
     """Return whether `abs(input - other) <= atol + rtol * abs(other)`, element by element, with broadcasting.
 
     Infinities are close to themselves only, nan to nothing unless `equal_nan`. Raises RuntimeError for tensors of
@@ -3368,18 +3370,18 @@ def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: bu
     tensor([ True, False])
     """
 @overload
-def isclose(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Any: ...
+def isfinite(input: Tensor) -> Tensor: ...
 @overload
-def isfinite(input: Tensor) -> Tensor:
+def isfinite(input: Tensor | SupportsTorchFunction) -> Any:
     """Return whether each element is neither infinite nor nan.
 
     >>> tl.isfinite(tl.tensor([1.0, tl.inf, tl.nan]))
     tensor([ True, False, False])
     """
 @overload
-def isfinite(input: Tensor | SupportsTorchFunction) -> Any: ...
+def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: builtins.bool = False, invert: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
-def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: builtins.bool = False, invert: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def isin(elements: Tensor | SupportsTorchFunction | Number, test_elements: Tensor | SupportsTorchFunction | Number, *, assume_unique: builtins.bool = False, invert: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return which of `elements` are among `test_elements`, or with `invert`, which are not.
 
     One of the two may be a number. `assume_unique` promises that neither repeats itself, which may be faster. Boolean
@@ -3390,27 +3392,27 @@ def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_un
             [ True, False]])
     """
 @overload
-def isin(elements: Tensor | SupportsTorchFunction | Number, test_elements: Tensor | SupportsTorchFunction | Number, *, assume_unique: builtins.bool = False, invert: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def isinf(input: Tensor) -> Tensor: ...
 @overload
-def isinf(input: Tensor) -> Tensor:
+def isinf(input: Tensor | SupportsTorchFunction) -> Any:
     """Return whether each element is infinite; for complex ones, whether one of its parts is.
 
     >>> tl.isinf(tl.tensor([1.0, -tl.inf]))
     tensor([False,  True])
     """
 @overload
-def isinf(input: Tensor | SupportsTorchFunction) -> Any: ...
+def isnan(input: Tensor) -> Tensor: ...
 @overload
-def isnan(input: Tensor) -> Tensor:
+def isnan(input: Tensor | SupportsTorchFunction) -> Any:
     """Return whether each element is nan; for complex ones, whether one of its parts is.
 
     >>> tl.isnan(tl.tensor([1.0, tl.nan]))
     tensor([False,  True])
     """
 @overload
-def isnan(input: Tensor | SupportsTorchFunction) -> Any: ...
+def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def isneginf(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether each element is negative infinity.
 
     Raises NotImplementedError for complex elements.
@@ -3419,9 +3421,9 @@ def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([False,  True])
     """
 @overload
-def isneginf(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def isposinf(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether each element is positive infinity.
 
     Raises NotImplementedError for complex elements.
@@ -3430,18 +3432,18 @@ def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([ True, False])
     """
 @overload
-def isposinf(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def isreal(input: Tensor) -> Tensor: ...
 @overload
-def isreal(input: Tensor) -> Tensor:
+def isreal(input: Tensor | SupportsTorchFunction) -> Any:
     """Return whether each element is real: a complex one is where its imaginary part is zero.
 
     >>> tl.isreal(tl.tensor([1 + 0j, 1 + 1j]))
     tensor([ True, False])
     """
 @overload
-def isreal(input: Tensor | SupportsTorchFunction) -> Any: ...
+def istft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor: ...
 @overload
-def istft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
+def istft(input: Tensor | SupportsTorchFunction, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | SupportsTorchFunction | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Any:
     """Return the signal whose short-time Fourier transform is the complex tensor `input`, in the least squares sense.
 
     Inverts `stft`, with the parameters that it was called with. Raises RuntimeError for shapes that do not match, and
@@ -3457,8 +3459,6 @@ def istft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = 
     >>> tl.istft(tl.stft(x, 2, 1, window=tl.ones(2), return_complex=True), 2, 1, window=tl.ones(2))
     tensor([1., 2., 3., 4.])
     """
-@overload
-def istft(input: Tensor | SupportsTorchFunction, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | SupportsTorchFunction | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Any: ...
 def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, beta: builtins.float = 12.0, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return the Kaiser window; a greater `beta` makes it narrower: `signal.windows.kaiser`.
 
@@ -3469,7 +3469,9 @@ def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, b
     tensor([1., 1., 1.])
     """
 @overload
-def kl_div(input: Tensor, target: Tensor, reduction: builtins.int = 0, *, log_target: builtins.bool = False) -> Tensor:
+def kl_div(input: Tensor, target: Tensor, reduction: builtins.int = 0, *, log_target: builtins.bool = False) -> Tensor: ...
+@overload
+def kl_div(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, reduction: builtins.int = 0, *, log_target: builtins.bool = False) -> Any:
     """Return the Kullback-Leibler divergence of the log-probabilities `input` from `target`, reduced by number.
 
     `reduction` is 0 (none), 1 (the mean over all elements) or 2 (the sum). With `log_target` the target holds
@@ -3479,9 +3481,9 @@ def kl_div(input: Tensor, target: Tensor, reduction: builtins.int = 0, *, log_ta
     tensor(0.1308)
     """
 @overload
-def kl_div(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, reduction: builtins.int = 0, *, log_target: builtins.bool = False) -> Any: ...
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def kron(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Kronecker product: each element of `input` replaced by its product with all of `other`.
 
     A tensor with fewer dimensions gets leading ones. Each size of the result is the product of the two sizes.
@@ -3490,9 +3492,9 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([ 1,  2, 10, 20])
     """
 @overload
-def kron(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.kthvalue: ...
 @overload
-def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.kthvalue:
+def kthvalue(input: Tensor | SupportsTorchFunction, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the `k`-th smallest elements along `dim`, counted from 1, and their indices.
 
     NaN counts as the largest; of several equal elements the index of any may be returned. Raises RuntimeError when
@@ -3502,9 +3504,9 @@ def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: bu
     tensor(2.)
     """
 @overload
-def kthvalue(input: Tensor | SupportsTorchFunction, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enable: builtins.bool = True) -> Tensor: ...
 @overload
-def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enable: builtins.bool = True) -> Tensor:
+def layer_norm(input: Tensor | SupportsTorchFunction, normalized_shape: Any, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, eps: builtins.float = 1e-05, cudnn_enable: builtins.bool = True) -> Any:
     """Standardize `input` over its last dimensions, then scale by `weight` and shift by `bias`.
 
     `nn.functional.layer_norm`; `cudnn_enable` is accepted and makes no difference.
@@ -3513,9 +3515,9 @@ def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = Non
     tensor([-1.2247,  0.0000,  1.2247])
     """
 @overload
-def layer_norm(input: Tensor | SupportsTorchFunction, normalized_shape: Any, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, eps: builtins.float = 1e-05, cudnn_enable: builtins.bool = True) -> Any: ...
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def lcm(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the least common multiple, element by element, with broadcasting; with a zero it is 0.
 
     Raises NotImplementedError for other than integers.
@@ -3524,9 +3526,9 @@ def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([12, 35])
     """
 @overload
-def lcm(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def lcm_(input: Tensor, other: Tensor) -> Tensor: ...
 @overload
-def lcm_(input: Tensor, other: Tensor) -> Tensor:
+def lcm_(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any:
     """Return the least common multiple, element by element, with broadcasting; with a zero it is 0.
 
     Raises NotImplementedError for other than integers.
@@ -3535,9 +3537,9 @@ def lcm_(input: Tensor, other: Tensor) -> Tensor:
     tensor([12, 35])
     """
 @overload
-def lcm_(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any: ...
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def ldexp(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
 
     Integer exponents keep a floating-point or complex dtype of `input`; integers in both give the default one.
@@ -3546,9 +3548,9 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([ 2., 24.])
     """
 @overload
-def ldexp(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def ldexp_(input: Tensor, other: Tensor) -> Tensor: ...
 @overload
-def ldexp_(input: Tensor, other: Tensor) -> Tensor:
+def ldexp_(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any:
     """Return `input * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
 
     Integer exponents keep a floating-point or complex dtype of `input`; integers in both give the default one.
@@ -3557,9 +3559,9 @@ def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     tensor([ 2., 24.])
     """
 @overload
-def ldexp_(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any: ...
+def le(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def le(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def le(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether `input` is at most `other`, element by element, with broadcasting.
 
     Raises NotImplementedError for complex elements.
@@ -3568,9 +3570,9 @@ def le(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> T
     tensor([ True,  True, False])
     """
 @overload
-def le(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def lerp(input: Tensor | SupportsTorchFunction, end: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input + weight * (end - input)`, element by element, with broadcasting.
 
     The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ.
@@ -3579,9 +3581,9 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | N
     tensor([ 1.0000, 12.5000])
     """
 @overload
-def lerp(input: Tensor | SupportsTorchFunction, end: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def less(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def less(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def less(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether `input` is less than `other`, element by element, with broadcasting.
 
     Raises NotImplementedError for complex elements.
@@ -3590,9 +3592,9 @@ def less(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) ->
     tensor([ True, False])
     """
 @overload
-def less(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def less_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def less_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def less_equal(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether `input` is at most `other`, element by element, with broadcasting.
 
     Raises NotImplementedError for complex elements.
@@ -3601,9 +3603,9 @@ def less_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = No
     tensor([ True,  True, False])
     """
 @overload
-def less_equal(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def lgamma(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithm of the absolute value of the gamma function of each element. Needs SciPy.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -3611,8 +3613,6 @@ def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> tl.lgamma(tl.tensor([1.0, 4.0]))
     tensor([0.0000, 1.7918])
     """
-@overload
-def lgamma(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def linspace(start: Number, end: Number, steps: builtins.int, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return `steps` numbers from `start` to `end`, both included, evenly spaced.
 
@@ -3649,7 +3649,9 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
     Same as PyTorch's function of that name, for files of its ZIP format and of the format before that.
     """
 @overload
-def lobpcg(A: Tensor, k: builtins.int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: builtins.int | None = None, iK: Tensor | None = None, niter: builtins.int | None = None, tol: builtins.float | None = None, largest: builtins.bool | None = None, method: builtins.str | None = None, tracker: Callable[..., Any] | None = None, ortho_iparams: builtins.dict[builtins.str, builtins.int] | None = None, ortho_fparams: builtins.dict[builtins.str, builtins.float] | None = None, ortho_bparams: builtins.dict[builtins.str, builtins.bool] | None = None) -> builtins.tuple[Tensor, Tensor]:
+def lobpcg(A: Tensor, k: builtins.int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: builtins.int | None = None, iK: Tensor | None = None, niter: builtins.int | None = None, tol: builtins.float | None = None, largest: builtins.bool | None = None, method: builtins.str | None = None, tracker: Callable[..., Any] | None = None, ortho_iparams: builtins.dict[builtins.str, builtins.int] | None = None, ortho_fparams: builtins.dict[builtins.str, builtins.float] | None = None, ortho_bparams: builtins.dict[builtins.str, builtins.bool] | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def lobpcg(A: Tensor | SupportsTorchFunction, k: builtins.int | None = None, B: Tensor | SupportsTorchFunction | None = None, X: Tensor | SupportsTorchFunction | None = None, n: builtins.int | None = None, iK: Tensor | SupportsTorchFunction | None = None, niter: builtins.int | None = None, tol: builtins.float | None = None, largest: builtins.bool | None = None, method: builtins.str | None = None, tracker: Callable[..., Any] | None = None, ortho_iparams: builtins.dict[builtins.str, builtins.int] | None = None, ortho_fparams: builtins.dict[builtins.str, builtins.float] | None = None, ortho_bparams: builtins.dict[builtins.str, builtins.bool] | None = None) -> Any:
     """Return the `k` largest eigenvalues, or smallest with `largest=False`, of A x = e B x, and vectors as columns.
 
     A is symmetric, of shape (..., m, m), B symmetric positive-definite or left out. By the locally optimal block
@@ -3666,9 +3668,9 @@ def lobpcg(A: Tensor, k: builtins.int | None = None, B: Tensor | None = None, X:
     Same as PyTorch's function of that name, with random numbers of its own.
     """
 @overload
-def lobpcg(A: Tensor | SupportsTorchFunction, k: builtins.int | None = None, B: Tensor | SupportsTorchFunction | None = None, X: Tensor | SupportsTorchFunction | None = None, n: builtins.int | None = None, iK: Tensor | SupportsTorchFunction | None = None, niter: builtins.int | None = None, tol: builtins.float | None = None, largest: builtins.bool | None = None, method: builtins.str | None = None, tracker: Callable[..., Any] | None = None, ortho_iparams: builtins.dict[builtins.str, builtins.int] | None = None, ortho_fparams: builtins.dict[builtins.str, builtins.float] | None = None, ortho_bparams: builtins.dict[builtins.str, builtins.bool] | None = None) -> Any: ...
+def log(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def log(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the natural logarithm of each element: -inf for 0, nan for a negative real one.
 
     Integers give the default floating-point dtype.
@@ -3677,9 +3679,9 @@ def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 0.6931])
     """
 @overload
-def log(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def log10(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithm to base 10 of each element.
 
     Integers give the default floating-point dtype.
@@ -3688,9 +3690,9 @@ def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 0.6990])
     """
 @overload
-def log10(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def log10_(input: Tensor) -> Tensor: ...
 @overload
-def log10_(input: Tensor) -> Tensor:
+def log10_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the logarithm to base 10 of each element.
 
     Integers give the default floating-point dtype.
@@ -3699,9 +3701,9 @@ def log10_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.6990])
     """
 @overload
-def log10_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def log1p(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the natural logarithm of 1 plus each element, exact for small elements.
 
     Integers give the default floating-point dtype.
@@ -3710,9 +3712,9 @@ def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 0.6931])
     """
 @overload
-def log1p(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def log1p_(input: Tensor) -> Tensor: ...
 @overload
-def log1p_(input: Tensor) -> Tensor:
+def log1p_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the natural logarithm of 1 plus each element, exact for small elements.
 
     Integers give the default floating-point dtype.
@@ -3721,9 +3723,9 @@ def log1p_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.6931])
     """
 @overload
-def log1p_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def log2(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithm to base 2 of each element.
 
     Integers give the default floating-point dtype.
@@ -3732,9 +3734,9 @@ def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0., 3.])
     """
 @overload
-def log2(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def log2_(input: Tensor) -> Tensor: ...
 @overload
-def log2_(input: Tensor) -> Tensor:
+def log2_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the logarithm to base 2 of each element.
 
     Integers give the default floating-point dtype.
@@ -3743,9 +3745,9 @@ def log2_(input: Tensor) -> Tensor:
     tensor([0., 3.])
     """
 @overload
-def log2_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def log_(input: Tensor) -> Tensor: ...
 @overload
-def log_(input: Tensor) -> Tensor:
+def log_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the natural logarithm of each element: -inf for 0, nan for a negative real one.
 
     Integers give the default floating-point dtype.
@@ -3754,9 +3756,9 @@ def log_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.6931])
     """
 @overload
-def log_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def log_softmax(input: Tensor, dim: builtins.int, dtype: Dtype | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def log_softmax(input: Tensor, dim: builtins.int, dtype: Dtype | None = None, *, out: Tensor | None = None) -> Tensor:
+def log_softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, dtype: Dtype | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithm of `softmax` along `dim`, computed without overflow.
 
     `dtype` converts the input first; without it integers are refused with a NotImplementedError.
@@ -3765,9 +3767,9 @@ def log_softmax(input: Tensor, dim: builtins.int, dtype: Dtype | None = None, *,
     tensor([-0.6931, -0.6931])
     """
 @overload
-def log_softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, dtype: Dtype | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def logaddexp(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithm of the sum of the exponentials of `input` and `other`, without overflow.
 
     Raises NotImplementedError for integers and booleans.
@@ -3776,9 +3778,9 @@ def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
     tensor([100.6931])
     """
 @overload
-def logaddexp(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def logaddexp2(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithm to base 2 of the sum of 2 to the powers `input` and `other`, without overflow.
 
     Raises NotImplementedError for other than floating-point elements.
@@ -3787,18 +3789,18 @@ def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Te
     tensor([101.])
     """
 @overload
-def logaddexp2(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def logcumsumexp(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def logcumsumexp(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor:
+def logcumsumexp(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithms of the running sums of exponentials along `dim`, computed without overflow.
 
     >>> tl.logcumsumexp(tl.tensor([0.0, 0.0, 1000.0]), 0)
     tensor([0.0000e+00, 6.9315e-01, 1.0000e+03])
     """
 @overload
-def logcumsumexp(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def logdet(input: Tensor) -> Tensor: ...
 @overload
-def logdet(input: Tensor) -> Tensor:
+def logdet(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the logarithm of the determinant of a square matrix, or of each of a batch.
 
     For a negative determinant it is NaN, for one that is zero minus infinity; that of a complex one is complex.
@@ -3808,45 +3810,45 @@ def logdet(input: Tensor) -> Tensor:
     tensor(0.)
     """
 @overload
-def logdet(input: Tensor | SupportsTorchFunction) -> Any: ...
+def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def logical_and(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether both elements are nonzero, with broadcasting.
 
     >>> tl.logical_and(tl.tensor([1, 0]), tl.tensor([2.0, 3.0]))
     tensor([ True, False])
     """
 @overload
-def logical_and(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def logical_not(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether each element is zero.
 
     >>> tl.logical_not(tl.tensor([0.0, 1.5]))
     tensor([ True, False])
     """
 @overload
-def logical_not(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def logical_or(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether one of the elements is nonzero, with broadcasting.
 
     >>> tl.logical_or(tl.tensor([1, 0]), tl.tensor([0, 0]))
     tensor([ True, False])
     """
 @overload
-def logical_or(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def logical_xor(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether exactly one of the elements is nonzero, with broadcasting.
 
     >>> tl.logical_xor(tl.tensor([1, 1]), tl.tensor([0, 2]))
     tensor([ True, False])
     """
 @overload
-def logical_xor(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
+def logit(input: Tensor | SupportsTorchFunction, eps: builtins.float | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
 
     With `eps`, elements are clamped to [eps, 1 - eps] first; without, elements outside [0, 1] give nan.
@@ -3856,9 +3858,9 @@ def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | Non
     tensor([0.0000, 1.0986])
     """
 @overload
-def logit(input: Tensor | SupportsTorchFunction, eps: builtins.float | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def logit_(input: Tensor, eps: builtins.float | None = None) -> Tensor: ...
 @overload
-def logit_(input: Tensor, eps: builtins.float | None = None) -> Tensor:
+def logit_(input: Tensor | SupportsTorchFunction, eps: builtins.float | None = None) -> Any:
     """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
 
     With `eps`, elements are clamped to [eps, 1 - eps] first; without, elements outside [0, 1] give nan.
@@ -3867,8 +3869,6 @@ def logit_(input: Tensor, eps: builtins.float | None = None) -> Tensor:
     >>> tl.logit(tl.tensor([0.5, 0.75]))
     tensor([0.0000, 1.0986])
     """
-@overload
-def logit_(input: Tensor | SupportsTorchFunction, eps: builtins.float | None = None) -> Any: ...
 def logspace(start: Number, end: Number, steps: builtins.int, base: builtins.float = 10.0, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return `steps` powers of `base` whose exponents are evenly spaced from `start` to `end`, both included.
 
@@ -3878,7 +3878,9 @@ def logspace(start: Number, end: Number, steps: builtins.int, base: builtins.flo
     tensor([  1.,  10., 100.])
     """
 @overload
-def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def logsumexp(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithm of the sum of exponentials over the dimensions `dim`, computed without overflow.
 
     Integers are converted to the default floating-point dtype.
@@ -3887,9 +3889,9 @@ def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim
     tensor(100.6931)
     """
 @overload
-def logsumexp(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def lstm(input: Tensor, hx: Tensor | Sequence[Tensor], params: Tensor | Sequence[Tensor], has_biases: builtins.bool | Sequence[Tensor], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> builtins.tuple[Tensor, Tensor, Tensor]: ...
 @overload
-def lstm(input: Tensor, hx: Tensor | Sequence[Tensor], params: Tensor | Sequence[Tensor], has_biases: builtins.bool | Sequence[Tensor], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> builtins.tuple[Tensor, Tensor, Tensor]:
+def lstm(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction | Sequence[Tensor | SupportsTorchFunction], params: Tensor | SupportsTorchFunction | Sequence[Tensor | SupportsTorchFunction], has_biases: builtins.bool | Sequence[Tensor | SupportsTorchFunction], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> Any:
     """Run long short-term memory over sequences; the arguments are those of `rnn_tanh`, but for `hx`.
 
     `hx` are two tensors, the states h and c. The rows of the weights are those of the gates i, f, g, o; c' = f c + i g
@@ -3902,9 +3904,9 @@ def lstm(input: Tensor, hx: Tensor | Sequence[Tensor], params: Tensor | Sequence
     tensor([0.6083, 0.8726, 0.9353])
     """
 @overload
-def lstm(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction | Sequence[Tensor | SupportsTorchFunction], params: Tensor | SupportsTorchFunction | Sequence[Tensor | SupportsTorchFunction], has_biases: builtins.bool | Sequence[Tensor | SupportsTorchFunction], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> Any: ...
+def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
-def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]:
+def lstm_cell(input: Tensor | SupportsTorchFunction, hx: Sequence[Tensor | SupportsTorchFunction], w_ih: Tensor | SupportsTorchFunction, w_hh: Tensor | SupportsTorchFunction, b_ih: Tensor | SupportsTorchFunction | None = None, b_hh: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the states h and c after one step of `lstm`.
 
     `input` has the shape (batch, features), `hx` are the two states of the shape (batch, hidden). Raises RuntimeError
@@ -3914,9 +3916,9 @@ def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b
     (tensor([[0.6083]]), tensor([[0.8491]]))
     """
 @overload
-def lstm_cell(input: Tensor | SupportsTorchFunction, hx: Sequence[Tensor | SupportsTorchFunction], w_ih: Tensor | SupportsTorchFunction, w_hh: Tensor | SupportsTorchFunction, b_ih: Tensor | SupportsTorchFunction | None = None, b_hh: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def lt(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether `input` is less than `other`, element by element, with broadcasting.
 
     Raises NotImplementedError for complex elements.
@@ -3925,9 +3927,9 @@ def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> T
     tensor([ True, False])
     """
 @overload
-def lt(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]: ...
 @overload
-def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]:
+def lu(A: Tensor | SupportsTorchFunction, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the result of `linalg.lu_factor` for a matrix, and with `get_infos` the number of a zero pivot, or 0.
 
     Without `get_infos` a matrix with a zero pivot is no error either.
@@ -3938,9 +3940,9 @@ def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False,
     Same as PyTorch's function of that name, without its warning to use `linalg.lu_factor` instead.
     """
 @overload
-def lu(A: Tensor | SupportsTorchFunction, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
+def lu_solve(b: Tensor | SupportsTorchFunction, LU_data: Tensor | SupportsTorchFunction, LU_pivots: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the solution X of A X = b from the LU factorization of A, as `linalg.lu_solve` does.
 
     >>> tl.lu_solve(tl.tensor([[3.0], [4.0]]), *tl.lu(tl.tensor([[0.0, 1.0], [2.0, 0.0]])))
@@ -3948,17 +3950,15 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | Non
             [3.]])
     """
 @overload
-def lu_solve(b: Tensor | SupportsTorchFunction, LU_data: Tensor | SupportsTorchFunction, LU_pivots: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.lu_unpack: ...
 @overload
-def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.lu_unpack:
+def lu_unpack(LU_data: Tensor | SupportsTorchFunction, LU_pivots: Tensor | SupportsTorchFunction, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the matrices P, L and U from the result of `linalg.lu_factor`; those not unpacked are empty.
 
     >>> tl.lu_unpack(*tl.linalg.lu_factor(tl.tensor([[0.0, 1.0], [2.0, 3.0]]))).L
     tensor([[1., 0.],
             [0., 1.]])
     """
-@overload
-def lu_unpack(LU_data: Tensor | SupportsTorchFunction, LU_pivots: Tensor | SupportsTorchFunction, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 def manual_seed(seed: builtins.int) -> Generator:
     """Set the seed of the default generators of all devices, and return that of the CPU.
 
@@ -3971,7 +3971,9 @@ def manual_seed(seed: builtins.int) -> Generator:
     True
     """
 @overload
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Tensor:
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Tensor: ...
+@overload
+def margin_ranking_loss(input1: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Any:
     """Return `max(0, margin - target * (input1 - input2))`, reduced by number.
 
     `reduction` is 0 (none), 1 (mean) or 2 (sum). Raises RuntimeError when the numbers of dimensions differ.
@@ -3980,9 +3982,9 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     tensor([1.5000])
     """
 @overload
-def margin_ranking_loss(input1: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 0.0, reduction: builtins.int = 0) -> Any: ...
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor: ...
 @overload
-def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
+def masked_fill(input: Tensor | SupportsTorchFunction, mask: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any:
     """Return `input` with `value` where `mask`, broadcast with it, is true.
 
     Raises RuntimeError unless the mask is boolean and `value` has no dimensions.
@@ -3992,9 +3994,9 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     tensor([1, 0, 0])
     """
 @overload
-def masked_fill(input: Tensor | SupportsTorchFunction, mask: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any: ...
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor: ...
 @overload
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+def masked_scatter(input: Tensor | SupportsTorchFunction, mask: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any:
     """Return `input` with the elements of `source`, in order, where `mask`, broadcast with it, is true.
 
     Raises RuntimeError when `source` has too few, or another dtype.
@@ -4004,9 +4006,9 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     tensor([1, 7, 8])
     """
 @overload
-def masked_scatter(input: Tensor | SupportsTorchFunction, mask: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any: ...
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+def masked_select(input: Tensor | SupportsTorchFunction, mask: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return, in one dimension, the elements of `input` where `mask`, broadcast with it, is true.
 
     Raises RuntimeError unless the mask is boolean.
@@ -4016,9 +4018,9 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     tensor([2, 3, 4])
     """
 @overload
-def masked_select(input: Tensor | SupportsTorchFunction, mask: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def matmul(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the product of two matrices, of a matrix and a vector, of two vectors, or of batches of matrices.
 
     The last two dimensions are those of the matrices; the others broadcast. A vector on the left is a row, on the right
@@ -4029,18 +4031,18 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     tensor([3, 7])
     """
 @overload
-def matmul(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def matrix_exp(input: Tensor) -> Tensor: ...
 @overload
-def matrix_exp(input: Tensor) -> Tensor:
+def matrix_exp(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the exponential of a square matrix, or of each of a batch, as `linalg.matrix_exp` does.
 
     >>> tl.matrix_exp(tl.zeros(1, 1))
     tensor([[1.]])
     """
 @overload
-def matrix_exp(input: Tensor | SupportsTorchFunction) -> Any: ...
+def matrix_power(input: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def matrix_power(input: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Tensor:
+def matrix_power(input: Tensor | SupportsTorchFunction, n: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the matrix, or each matrix of a batch, multiplied `n` times by itself.
 
     The power 0 is the identity, a negative one that of the inverse. Raises RuntimeError for matrices that are not
@@ -4051,9 +4053,17 @@ def matrix_power(input: Tensor, n: builtins.int, *, out: Tensor | None = None) -
             [0, 1]])
     """
 @overload
-def matrix_power(input: Tensor | SupportsTorchFunction, n: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def max(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def max(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.max: ...
+@overload
+def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def max(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+@overload
+def max(input: Tensor | SupportsTorchFunction, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+@overload
+def max(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the largest element; with `dim`, a named tuple (values, indices); with another tensor, `maximum`.
 
     NaN counts as the largest, and of several equal ones the index is that of the first. Without `dim` equal elements
@@ -4065,17 +4075,9 @@ def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor(1)
     """
 @overload
-def max(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.max: ...
+def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Tensor: ...
 @overload
-def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def max(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-@overload
-def max(input: Tensor | SupportsTorchFunction, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
-@overload
-def max(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-@overload
-def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Tensor:
+def max_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Any:
     """Return the largest element of every window along the last dimension.
 
     `nn.functional.max_pool1d`, without the indices.
@@ -4083,8 +4085,6 @@ def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     >>> tl.max_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     tensor([[3., 2.]])
     """
-@overload
-def max_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Any: ...
 def max_pool1d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Any:
     """Return the maximum of every window along the last dimension, and its index.
 
@@ -4092,7 +4092,9 @@ def max_pool1d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: 
     (tensor([[3., 2.]]), tensor([[1, 2]]))
     """
 @overload
-def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Tensor:
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Tensor: ...
+@overload
+def max_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Any:
     """Return the largest element of every window over the last two dimensions.
 
     `nn.functional.max_pool2d`, without the indices.
@@ -4102,9 +4104,9 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
              [13., 15.]]])
     """
 @overload
-def max_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Any: ...
+def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Tensor: ...
 @overload
-def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Tensor:
+def max_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Any:
     """Return the largest element of every window over the last three dimensions.
 
     `nn.functional.max_pool3d`, without the indices.
@@ -4113,9 +4115,9 @@ def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     tensor([[[[7.]]]])
     """
 @overload
-def max_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Any: ...
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def maximum(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the larger of `input` and `other`, element by element, with broadcasting; nan if either is.
 
     Where both are equal each gets half of the gradient.
@@ -4125,9 +4127,9 @@ def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
     tensor([3, 5])
     """
 @overload
-def maximum(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor:
+def mean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the mean of all elements, or over the dimensions `dim`.
 
     Integers are refused with a RuntimeError unless `dtype` converts them; the mean of no elements is NaN.
@@ -4137,9 +4139,13 @@ def mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None
             [3.5000]])
     """
 @overload
-def mean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def median(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def median(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def median(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.median: ...
+@overload
+def median(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+@overload
+def median(input: Tensor | SupportsTorchFunction, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the median of all elements; with `dim`, a named tuple (values, indices).
 
     Of an even number of elements it is the lower of the middle two; with NaN among them it is NaN (see `nanmedian`).
@@ -4148,12 +4154,6 @@ def median(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> tl.median(tl.tensor([3.0, 1.0, 2.0, 4.0]))
     tensor(2.)
     """
-@overload
-def median(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.median: ...
-@overload
-def median(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-@overload
-def median(input: Tensor | SupportsTorchFunction, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 def memory_stats() -> builtins.dict[builtins.str, builtins.int]:
     """Return counters of the memory of results on the CPU, of blocks above 64 KiB: smaller ones are not kept.
 
@@ -4167,7 +4167,9 @@ def memory_stats() -> builtins.dict[builtins.str, builtins.int]:
     ['allocated_blocks', 'allocated_bytes', 'cache_limit']
     """
 @overload
-def meshgrid(*tensors: Tensor, indexing: builtins.str | None = None) -> builtins.tuple[Tensor, ...]:
+def meshgrid(*tensors: Tensor, indexing: builtins.str | None = None) -> builtins.tuple[Tensor, ...]: ...
+@overload
+def meshgrid(*tensors: Tensor | SupportsTorchFunction, indexing: builtins.str | None = None) -> Any:
     """Return the coordinates of the grid spanned by one-dimensional tensors, as views with one dimension for each.
 
     `indexing` is "ij", the default, or "xy", which exchanges the first two dimensions. Raises RuntimeError for tensors
@@ -4180,9 +4182,17 @@ def meshgrid(*tensors: Tensor, indexing: builtins.str | None = None) -> builtins
             [3, 4]]))
     """
 @overload
-def meshgrid(*tensors: Tensor | SupportsTorchFunction, indexing: builtins.str | None = None) -> Any: ...
+def min(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def min(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def min(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.min: ...
+@overload
+def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def min(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+@overload
+def min(input: Tensor | SupportsTorchFunction, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+@overload
+def min(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the smallest element; with `dim`, a named tuple (values, indices); with another tensor, `minimum`.
 
     NaN counts as the smallest, and of several equal ones the index is that of the first. Without `dim` equal elements
@@ -4194,17 +4204,9 @@ def min(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor(1)
     """
 @overload
-def min(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.min: ...
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@overload
-def min(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-@overload
-def min(input: Tensor | SupportsTorchFunction, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
-@overload
-def min(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-@overload
-def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def minimum(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the smaller of `input` and `other`, element by element, with broadcasting; nan if either is.
 
     Where both are equal each gets half of the gradient.
@@ -4214,9 +4216,9 @@ def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
     tensor([1, 2])
     """
 @overload
-def minimum(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+def mm(input: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the product of two matrices.
 
     Raises RuntimeError for anything else than two matrices that fit, of one dtype; `matmul` broadcasts.
@@ -4226,9 +4228,9 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
             [3.]])
     """
 @overload
-def mm(input: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def mode(input: Tensor, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.mode: ...
 @overload
-def mode(input: Tensor, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.mode:
+def mode(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the most frequent elements along `dim`, the smallest of several, and where each occurs last.
 
     A NaN is equal to no other element, so that each counts as one that occurs once. In lines of up to 16 elements, NaN
@@ -4241,9 +4243,9 @@ def mode(input: Tensor, dim: builtins.int = -1, keepdim: builtins.bool = False, 
     indices=tensor(3))
     """
 @overload
-def mode(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def moveaxis(input: Tensor, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Tensor: ...
 @overload
-def moveaxis(input: Tensor, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Tensor:
+def moveaxis(input: Tensor | SupportsTorchFunction, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Any:
     """Return a view of `input` with the dimensions `source` moved to the positions `destination`, the others in order.
 
     Raises RuntimeError when the two differ in length or name a dimension twice.
@@ -4252,9 +4254,9 @@ def moveaxis(input: Tensor, source: builtins.int | builtins.tuple[builtins.int, 
     tensorlike.Size([3, 4, 2])
     """
 @overload
-def moveaxis(input: Tensor | SupportsTorchFunction, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Any: ...
+def movedim(input: Tensor, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Tensor: ...
 @overload
-def movedim(input: Tensor, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Tensor:
+def movedim(input: Tensor | SupportsTorchFunction, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Any:
     """Return a view of `input` with the dimensions `source` moved to the positions `destination`, the others in order.
 
     Raises RuntimeError when the two differ in length or name a dimension twice.
@@ -4263,9 +4265,9 @@ def movedim(input: Tensor, source: builtins.int | builtins.tuple[builtins.int, .
     tensorlike.Size([3, 4, 2])
     """
 @overload
-def movedim(input: Tensor | SupportsTorchFunction, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Any: ...
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def msort(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the tensor sorted along its first dimension; see `sort`.
 
     >>> tl.msort(tl.tensor([[3, 1], [2, 4]]))
@@ -4273,9 +4275,9 @@ def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
             [3, 4]])
     """
 @overload
-def msort(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def mul(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the product of `input` and `other`, element by element, with broadcasting.
 
     The result has the promoted dtype of both; booleans are multiplied as in a logical and.
@@ -4285,9 +4287,9 @@ def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = 
             [6., 8.]])
     """
 @overload
-def mul(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def multinomial(input: Tensor | SupportsTorchFunction, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `num_samples` indices for each row of `input` (or for `input` itself), drawn in proportion to its values.
 
     The values need not sum to 1. The result is int64 of shape (rows, num_samples), or (num_samples,) for one dimension.
@@ -4300,9 +4302,9 @@ def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.
     Same as PyTorch's function of that name, with numbers of its own.
     """
 @overload
-def multinomial(input: Tensor | SupportsTorchFunction, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def multiply(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def multiply(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def multiply(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the product of `input` and `other`, element by element, with broadcasting.
 
     The result has the promoted dtype of both; booleans are multiplied as in a logical and.
@@ -4312,9 +4314,9 @@ def multiply(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | No
             [6., 8.]])
     """
 @overload
-def multiply(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+def mv(input: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the product of a matrix and a vector.
 
     Raises RuntimeError for anything else, for sizes that do not fit and for two dtypes.
@@ -4323,9 +4325,9 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([3., 3.])
     """
 @overload
-def mv(input: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def mvlgamma(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def mvlgamma(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -> Tensor:
+def mvlgamma(input: Tensor | SupportsTorchFunction, p: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithm of the multivariate gamma function of dimension `p` of each element.
 
     Elements are greater than `(p - 1) / 2`. Integers give the default floating-point dtype. Raises RuntimeError when
@@ -4335,9 +4337,9 @@ def mvlgamma(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -> Te
     tensor([0.4516, 1.5502])
     """
 @overload
-def mvlgamma(input: Tensor | SupportsTorchFunction, p: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def nan_to_num(input: Tensor, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def nan_to_num(input: Tensor, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
+def nan_to_num(input: Tensor | SupportsTorchFunction, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input` with its nan and infinite elements replaced by finite numbers.
 
     `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
@@ -4347,9 +4349,9 @@ def nan_to_num(input: Tensor, nan: builtins.float | None = 0.0, posinf: builtins
     tensor([0., 9., 1.])
     """
 @overload
-def nan_to_num(input: Tensor | SupportsTorchFunction, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def nan_to_num_(input: Tensor, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor: ...
 @overload
-def nan_to_num_(input: Tensor, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
+def nan_to_num_(input: Tensor | SupportsTorchFunction, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Any:
     """Return `input` with its nan and infinite elements replaced by finite numbers.
 
     `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
@@ -4359,9 +4361,9 @@ def nan_to_num_(input: Tensor, nan: builtins.float | None = 0.0, posinf: builtin
     tensor([0., 9., 1.])
     """
 @overload
-def nan_to_num_(input: Tensor | SupportsTorchFunction, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Any: ...
+def nanmean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def nanmean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor:
+def nanmean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the mean of the elements that are not NaN, over all or the dimensions `dim`.
 
     Composes `nansum`, `isnan` and `sum`; integers are refused with a RuntimeError.
@@ -4370,31 +4372,31 @@ def nanmean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = N
     tensor(1.5000)
     """
 @overload
-def nanmean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def nanmedian(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.nanmedian: ...
+@overload
+def nanmedian(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+@overload
+def nanmedian(input: Tensor | SupportsTorchFunction, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the median of the elements that are not NaN, of all or, with the indices, along `dim`; see `median`.
 
     >>> tl.nanmedian(tl.tensor([3.0, tl.nan, 2.0]))
     tensor(2.)
     """
 @overload
-def nanmedian(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.nanmedian: ...
+def nanquantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Tensor: ...
 @overload
-def nanmedian(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-@overload
-def nanmedian(input: Tensor | SupportsTorchFunction, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
-@overload
-def nanquantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Tensor:
+def nanquantile(input: Tensor | SupportsTorchFunction, q: Tensor | SupportsTorchFunction | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the `q`-th quantiles of the elements that are not NaN; see `quantile`.
 
     >>> tl.nanquantile(tl.tensor([1.0, tl.nan, 3.0]), 0.5)
     tensor(2.)
     """
 @overload
-def nanquantile(input: Tensor | SupportsTorchFunction, q: Tensor | SupportsTorchFunction | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def nansum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def nansum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor:
+def nansum(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the sum of all elements, or over the dimensions `dim`, where NaN counts as zero.
 
     Complex tensors are refused with a RuntimeError.
@@ -4403,9 +4405,9 @@ def nansum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = No
     tensor(3.)
     """
 @overload
-def nansum(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def narrow(input: Tensor, dim: builtins.int, start: Tensor | builtins.int, length: builtins.int) -> Tensor: ...
 @overload
-def narrow(input: Tensor, dim: builtins.int, start: Tensor | builtins.int, length: builtins.int) -> Tensor:
+def narrow(input: Tensor | SupportsTorchFunction, dim: builtins.int, start: Tensor | SupportsTorchFunction | builtins.int, length: builtins.int) -> Any:
     """Return a view of the `length` slices of `input` from `start` on along `dim`.
 
     Raises RuntimeError or IndexError when there are not that many.
@@ -4414,16 +4416,14 @@ def narrow(input: Tensor, dim: builtins.int, start: Tensor | builtins.int, lengt
     tensor([1, 2, 3])
     """
 @overload
-def narrow(input: Tensor | SupportsTorchFunction, dim: builtins.int, start: Tensor | SupportsTorchFunction | builtins.int, length: builtins.int) -> Any: ...
+def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Tensor:
+def narrow_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of the `length` slices of `input` from `start` on along `dim`.
 
     >>> tl.narrow_copy(tl.arange(5), 0, 1, 3)
     tensor([1, 2, 3])
     """
-@overload
-def narrow_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def native_batch_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None, bias: Tensor | SupportsTorchFunction | None, running_mean: Tensor | SupportsTorchFunction | None, running_var: Tensor | SupportsTorchFunction | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return `batch_norm` of `input`, the means, and the inverse standard deviations, both empty unless `training`.
 
@@ -4433,14 +4433,14 @@ def native_batch_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | Su
     (tensor([2.]), tensor([1.0000]))
     """
 @overload
-def native_channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
+def native_channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor: ...
+@overload
+def native_channel_shuffle(input: Tensor | SupportsTorchFunction, groups: builtins.int) -> Any:
     """Return `channel_shuffle(input, groups)`.
 
     >>> tl.native_channel_shuffle(tl.arange(4.0).reshape(1, 4, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
     """
-@overload
-def native_channel_shuffle(input: Tensor | SupportsTorchFunction, groups: builtins.int) -> Any: ...
 def native_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float, train: builtins.bool | None) -> Any:
     """Return `dropout(input, p, train)` and the mask of kept elements.
 
@@ -4466,16 +4466,18 @@ def native_layer_norm(input: Tensor | SupportsTorchFunction, normalized_shape: A
     (tensor([-1.2247,  0.0000,  1.2247]), tensor([2.]), tensor([1.2247]))
     """
 @overload
-def ne(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def ne(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def ne(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
 
     >>> tl.ne(tl.tensor([1, 2]), 2)
     tensor([ True, False])
     """
 @overload
-def ne(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def neg(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the negative of each element; unsigned integers wrap around.
 
     Raises RuntimeError for booleans: use `~`.
@@ -4484,9 +4486,9 @@ def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([-1.,  2.])
     """
 @overload
-def neg(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def neg_(input: Tensor) -> Tensor: ...
 @overload
-def neg_(input: Tensor) -> Tensor:
+def neg_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the negative of each element; unsigned integers wrap around.
 
     Raises RuntimeError for booleans: use `~`.
@@ -4495,9 +4497,9 @@ def neg_(input: Tensor) -> Tensor:
     tensor([-1.,  2.])
     """
 @overload
-def neg_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def negative(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the negative of each element; unsigned integers wrap around.
 
     Raises RuntimeError for booleans: use `~`.
@@ -4506,9 +4508,9 @@ def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([-1.,  2.])
     """
 @overload
-def negative(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def negative_(input: Tensor) -> Tensor: ...
 @overload
-def negative_(input: Tensor) -> Tensor:
+def negative_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the negative of each element; unsigned integers wrap around.
 
     Raises RuntimeError for booleans: use `~`.
@@ -4517,9 +4519,9 @@ def negative_(input: Tensor) -> Tensor:
     tensor([-1.,  2.])
     """
 @overload
-def negative_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def nextafter(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the floating-point number next to each element of `input`, in the direction of `other`.
 
     Both broadcast.
@@ -4529,9 +4531,13 @@ def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
     tensor([True])
     """
 @overload
-def nextafter(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor: ...
 @overload
-def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor:
+def nonzero(input: Tensor, *, out: None = None, as_tuple: Literal[True]) -> builtins.tuple[Tensor, ...]: ...
+@overload
+def nonzero(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None, as_tuple: Literal[False] = False) -> Any: ...
+@overload
+def nonzero(input: Tensor | SupportsTorchFunction, *, out: None = None, as_tuple: Literal[True]) -> Any:
     """Return the indices of the elements that are not zero, one in a row; as a tuple, one tensor for each dimension.
 
     >>> tl.nonzero(tl.tensor([0, 1, 2]))
@@ -4541,13 +4547,9 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False
     (tensor([1, 2]),)
     """
 @overload
-def nonzero(input: Tensor, *, out: None = None, as_tuple: Literal[True]) -> builtins.tuple[Tensor, ...]: ...
+def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | None = None) -> Tensor: ...
 @overload
-def nonzero(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None, as_tuple: Literal[False] = False) -> Any: ...
-@overload
-def nonzero(input: Tensor | SupportsTorchFunction, *, out: None = None, as_tuple: Literal[True]) -> Any: ...
-@overload
-def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | None = None) -> Tensor:
+def nonzero_static(input: Tensor | SupportsTorchFunction, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the first `size` rows of `nonzero`, with rows of `fill_value` where there are fewer.
 
     Raises RuntimeError for a negative `size`.
@@ -4558,9 +4560,9 @@ def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.in
             [-1]])
     """
 @overload
-def nonzero_static(input: Tensor | SupportsTorchFunction, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def norm(input: Tensor, p: Number | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, out: Tensor | None = None, dtype: Dtype | None = None) -> Tensor: ...
 @overload
-def norm(input: Tensor, p: Number | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, out: Tensor | None = None, dtype: Dtype | None = None) -> Tensor:
+def norm(input: Tensor | SupportsTorchFunction, p: Number | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None, dtype: Dtype | None = None) -> Any:
     """Return the vector norm of order `p` over the dimensions `dim`, or over all.
 
     "fro" is the same as 2; "nuc" is the sum of the singular values of the matrices along two dimensions. Raises
@@ -4570,9 +4572,9 @@ def norm(input: Tensor, p: Number | builtins.str | None = 'fro', dim: builtins.i
     tensor([ 5., 10.])
     """
 @overload
-def norm(input: Tensor | SupportsTorchFunction, p: Number | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None, dtype: Dtype | None = None) -> Any: ...
+def norm_except_dim(v: Tensor, pow: builtins.int = 2, dim: builtins.int = 0) -> Tensor: ...
 @overload
-def norm_except_dim(v: Tensor, pow: builtins.int = 2, dim: builtins.int = 0) -> Tensor:
+def norm_except_dim(v: Tensor | SupportsTorchFunction, pow: builtins.int = 2, dim: builtins.int = 0) -> Any:
     """Return the norms of order `pow` over all dimensions but `dim`, keeping them with size 1; over all for -1.
 
     Raises IndexError for a dimension out of range, RuntimeError for integers.
@@ -4582,9 +4584,9 @@ def norm_except_dim(v: Tensor, pow: builtins.int = 2, dim: builtins.int = 0) -> 
             [10.]])
     """
 @overload
-def norm_except_dim(v: Tensor | SupportsTorchFunction, pow: builtins.int = 2, dim: builtins.int = 0) -> Any: ...
+def normal(mean: Any, std: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
 @overload
-def normal(mean: Any, std: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+def normal(mean: Any, std: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | SupportsTorchFunction | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Any:
     """Return normally distributed numbers of that mean and standard deviation.
 
     With a tensor for `mean`, `std` or both, each element is drawn with its own parameters, which broadcast, and `std`
@@ -4599,18 +4601,18 @@ def normal(mean: Any, std: Any = None, size: Any = None, *, generator: Generator
     Same as PyTorch's function of that name, with numbers of its own.
     """
 @overload
-def normal(mean: Any, std: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | SupportsTorchFunction | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Any: ...
+def not_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def not_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def not_equal(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
 
     >>> tl.ne(tl.tensor([1, 2]), 2)
     tensor([ True, False])
     """
 @overload
-def not_equal(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def nuclear_norm(input: Tensor, dim: Sequence[builtins.int] | builtins.int | builtins.bool | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def nuclear_norm(input: Tensor, dim: Sequence[builtins.int] | builtins.int | builtins.bool | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def nuclear_norm(input: Tensor | SupportsTorchFunction, dim: Sequence[builtins.int] | builtins.int | builtins.bool | None = None, keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the sum of the singular values of the matrices in the two dimensions `dim`, the last two unless given.
 
     Without `dim`, `keepdim` may stand in its place. Raises RuntimeError for integers and fewer than two dimensions. It
@@ -4622,36 +4624,36 @@ def nuclear_norm(input: Tensor, dim: Sequence[builtins.int] | builtins.int | bui
     Same as PyTorch's function of that name, without its warning to use `linalg.matrix_norm` instead.
     """
 @overload
-def nuclear_norm(input: Tensor | SupportsTorchFunction, dim: Sequence[builtins.int] | builtins.int | builtins.bool | None = None, keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def numel(input: Tensor) -> builtins.int: ...
 @overload
-def numel(input: Tensor) -> builtins.int:
+def numel(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the number of elements.
 
     >>> tl.numel(tl.ones(2, 3))
     6
     """
 @overload
-def numel(input: Tensor | SupportsTorchFunction) -> Any: ...
+def ones(*size: builtins.int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
 @overload
-def ones(*size: builtins.int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+def ones(size: Sequence[builtins.int], *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return a tensor of ones of the shape `size`, given as integers or as one sequence.
 
     >>> tl.ones(2)
     tensor([1., 1.])
     """
 @overload
-def ones(size: Sequence[builtins.int], *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def ones_like(input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
 @overload
-def ones_like(input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def ones_like(input: Tensor | SupportsTorchFunction, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any:
     """Return ones of the shape, dtype and device of `input`.
 
     >>> tl.ones_like(tl.tensor([1.0, 2.0]))
     tensor([1., 1.])
     """
 @overload
-def ones_like(input: Tensor | SupportsTorchFunction, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any: ...
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
+def orgqr(input: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the first n columns of the product of the reflections `input` with the factors `input2`.
 
     It is `linalg.householder_product` under an older name.
@@ -4661,9 +4663,9 @@ def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor
             [-0.8000]])
     """
 @overload
-def orgqr(input: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def ormqr(input: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, input3: Tensor | SupportsTorchFunction, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return Q times `input3`, or with `left=False` `input3` times Q, for the product Q of the reflections of `geqrf`.
 
     `input` of shape (..., m, n) has the vectors, `input2` of shape (..., min(m, n)) their factors, and Q, of shape
@@ -4676,9 +4678,9 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: builtins.bool = T
     True
     """
 @overload
-def ormqr(input: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, input3: Tensor | SupportsTorchFunction, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+def outer(input: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the matrix of the products of each element of one vector with each element of another.
 
     Raises RuntimeError for anything else than two vectors.
@@ -4688,9 +4690,9 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
             [6, 8]])
     """
 @overload
-def outer(input: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def overridable(function: F) -> F: ...
 @overload
-def overridable(function: F) -> F:
+def overridable(function: None = None, *, operands: Sequence[builtins.str] | None = None, namespace: builtins.str | None = None, mutates: Sequence[builtins.str] | None = None) -> Callable[[F], F]:
     """Make a Python function overridable by the types of its operands, and list it among the overridable ones.
 
     The operands are the parameters annotated with `Tensor` (alone, optional, or in a sequence), or those named in
@@ -4712,18 +4714,18 @@ def overridable(function: F) -> F:
     tensor([2., 2.])
     """
 @overload
-def overridable(function: None = None, *, operands: Sequence[builtins.str] | None = None, namespace: builtins.str | None = None, mutates: Sequence[builtins.str] | None = None) -> Callable[[F], F]: ...
+def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Tensor: ...
 @overload
-def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Tensor:
+def pairwise_distance(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Any:
     """Return the norm of order `p` of `x1 - x2 + eps` along the last dimension.
 
     >>> tl.pairwise_distance(tl.tensor([[3.0, 0.0]]), tl.tensor([[0.0, 4.0]]))
     tensor([5.])
     """
 @overload
-def pairwise_distance(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Any: ...
+def pca_lowrank(A: Tensor, q: builtins.int | None = None, center: builtins.bool = True, niter: builtins.int = 2) -> builtins.tuple[Tensor, Tensor, Tensor]: ...
 @overload
-def pca_lowrank(A: Tensor, q: builtins.int | None = None, center: builtins.bool = True, niter: builtins.int = 2) -> builtins.tuple[Tensor, Tensor, Tensor]:
+def pca_lowrank(A: Tensor | SupportsTorchFunction, q: builtins.int | None = None, center: builtins.bool = True, niter: builtins.int = 2) -> Any:
     """Return U, S and V as `svd_lowrank` does for A with the mean of each column subtracted, unless `center=False`.
 
     The columns of V are the principal directions of the rows of A. `q`, how many, is min(6, m, n) unless given. Raises
@@ -4736,18 +4738,18 @@ def pca_lowrank(A: Tensor, q: builtins.int | None = None, center: builtins.bool 
     Same as PyTorch's function of that name, with random numbers of its own.
     """
 @overload
-def pca_lowrank(A: Tensor | SupportsTorchFunction, q: builtins.int | None = None, center: builtins.bool = True, niter: builtins.int = 2) -> Any: ...
+def pdist(input: Tensor, p: builtins.float = 2) -> Tensor: ...
 @overload
-def pdist(input: Tensor, p: builtins.float = 2) -> Tensor:
+def pdist(input: Tensor | SupportsTorchFunction, p: builtins.float = 2) -> Any:
     """Return the distance of order `p` between every two rows of a matrix: (0, 1), (0, 2), ..., (1, 2), ...
 
     >>> tl.pdist(tl.tensor([[0.0], [1.0], [5.0]]))
     tensor([1., 5., 4.])
     """
 @overload
-def pdist(input: Tensor | SupportsTorchFunction, p: builtins.float = 2) -> Any: ...
+def permute(input: Tensor, dims: Sequence[builtins.int]) -> Tensor: ...
 @overload
-def permute(input: Tensor, dims: Sequence[builtins.int]) -> Tensor:
+def permute(input: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int]) -> Any:
     """Return a view of `input` with its dimensions in the order `dims`.
 
     Raises RuntimeError unless `dims` names every dimension once.
@@ -4756,9 +4758,9 @@ def permute(input: Tensor, dims: Sequence[builtins.int]) -> Tensor:
     tensorlike.Size([4, 2, 3])
     """
 @overload
-def permute(input: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int]) -> Any: ...
+def permute_copy(input: Tensor, dims: Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def permute_copy(input: Tensor, dims: Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor:
+def permute_copy(input: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int], *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of `input` with its dimensions in another order, in its own memory.
 
     Raises the errors of the function without `_copy`.
@@ -4768,9 +4770,9 @@ def permute_copy(input: Tensor, dims: Sequence[builtins.int], *, out: Tensor | N
             [1.]])
     """
 @overload
-def permute_copy(input: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int], *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def pinverse(input: Tensor, rcond: builtins.float = 1e-15) -> Tensor: ...
 @overload
-def pinverse(input: Tensor, rcond: builtins.float = 1e-15) -> Tensor:
+def pinverse(input: Tensor | SupportsTorchFunction, rcond: builtins.float = 1e-15) -> Any:
     """Return the pseudoinverse of a matrix, as `linalg.pinv` does with `rcond` as its relative tolerance.
 
     >>> tl.pinverse(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -4778,27 +4780,27 @@ def pinverse(input: Tensor, rcond: builtins.float = 1e-15) -> Tensor:
             [0.0000, 0.2500]])
     """
 @overload
-def pinverse(input: Tensor | SupportsTorchFunction, rcond: builtins.float = 1e-15) -> Any: ...
+def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor: ...
 @overload
-def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor:
+def pixel_shuffle(input: Tensor | SupportsTorchFunction, upscale_factor: builtins.int) -> Any:
     """Rearrange r * r channels into pixels: enlarge images by `upscale_factor` r.
 
     >>> tl.pixel_shuffle(tl.ones(4, 1, 1), 2).shape
     tensorlike.Size([1, 2, 2])
     """
 @overload
-def pixel_shuffle(input: Tensor | SupportsTorchFunction, upscale_factor: builtins.int) -> Any: ...
+def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor: ...
 @overload
-def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor:
+def pixel_unshuffle(input: Tensor | SupportsTorchFunction, downscale_factor: builtins.int) -> Any:
     """Rearrange pixels into r * r channels: shrink images by `downscale_factor` r.
 
     >>> tl.pixel_unshuffle(tl.ones(1, 2, 2), 2).shape
     tensorlike.Size([4, 1, 1])
     """
 @overload
-def pixel_unshuffle(input: Tensor | SupportsTorchFunction, downscale_factor: builtins.int) -> Any: ...
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor: ...
 @overload
-def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+def poisson(input: Tensor | SupportsTorchFunction, generator: Generator | None = None) -> Any:
     """Return a tensor like `input` of numbers of Poisson distributions with the rates in `input`.
 
     Raises RuntimeError for a negative rate, NotImplementedError for rates that are not floating-point. The gradient of
@@ -4810,9 +4812,9 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     Same as PyTorch's function of that name, with numbers of its own.
     """
 @overload
-def poisson(input: Tensor | SupportsTorchFunction, generator: Generator | None = None) -> Any: ...
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: builtins.bool, full: builtins.bool, eps: builtins.float, reduction: builtins.int) -> Tensor: ...
 @overload
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: builtins.bool, full: builtins.bool, eps: builtins.float, reduction: builtins.int) -> Tensor:
+def poisson_nll_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, log_input: builtins.bool, full: builtins.bool, eps: builtins.float, reduction: builtins.int) -> Any:
     """Return the negative log-likelihood of the counts `target` under Poisson distributions, reduced by number.
 
     The arguments are those of `nn.functional.poisson_nll_loss`; `reduction` is 0 (none), 1 (mean) or 2 (sum).
@@ -4821,9 +4823,9 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: builtins.bool, fu
     tensor(0.8591)
     """
 @overload
-def poisson_nll_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, log_input: builtins.bool, full: builtins.bool, eps: builtins.float, reduction: builtins.int) -> Any: ...
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+def polar(abs: Tensor | SupportsTorchFunction, angle: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return complex elements with the given absolute values and angles in radians, with broadcasting.
 
     Both must be float32 or both float64; raises RuntimeError otherwise.
@@ -4832,9 +4834,9 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([2.0000+0.0000j, 0.5403+0.8415j])
     """
 @overload
-def polar(abs: Tensor | SupportsTorchFunction, angle: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def polygamma(n: builtins.int, input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the n-th derivative of the digamma function of each element.
 
     Integers give the default floating-point dtype. Raises RuntimeError for a negative `n`. Needs SciPy.
@@ -4843,9 +4845,9 @@ def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> T
     tensor([1.6449, 4.9348])
     """
 @overload
-def polygamma(n: builtins.int, input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def positive(input: Tensor) -> Tensor: ...
 @overload
-def positive(input: Tensor) -> Tensor:
+def positive(input: Tensor | SupportsTorchFunction) -> Any:
     """Return `input` itself.
 
     Raises RuntimeError for booleans.
@@ -4854,9 +4856,9 @@ def positive(input: Tensor) -> Tensor:
     tensor([ 1, -2])
     """
 @overload
-def positive(input: Tensor | SupportsTorchFunction) -> Any: ...
+def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def pow(input: Tensor | SupportsTorchFunction | Number, exponent: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input` to the power of `exponent`, element by element, with broadcasting.
 
     Integers stay integers; a negative number as exponent raises RuntimeError for them, while negative exponents in a
@@ -4866,9 +4868,9 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
     (tensor([1., 4., 9.]), tensor([1, 2, 4]))
     """
 @overload
-def pow(input: Tensor | SupportsTorchFunction | Number, exponent: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def prelu(input: Tensor, weight: Tensor) -> Tensor: ...
 @overload
-def prelu(input: Tensor, weight: Tensor) -> Tensor:
+def prelu(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction) -> Any:
     """Return the elements of `input`, negative ones times `weight`: one number, or one for each channel.
 
     Channels are the second dimension. Raises RuntimeError for another number of elements and for different dtypes.
@@ -4878,9 +4880,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     tensor([-1.,  4.])
     """
 @overload
-def prelu(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction) -> Any: ...
+def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor:
+def prod(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the product of all elements, or over the dimension `dim`.
 
     Integers and booleans are multiplied in int64; `dtype` converts the input first.
@@ -4888,8 +4890,6 @@ def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool 
     >>> tl.prod(tl.tensor([[1, 2], [3, 4]]), 1)
     tensor([ 2, 12])
     """
-@overload
-def prod(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def promote_types(type1: Dtype, type2: Dtype) -> Dtype:
     """Return the smallest dtype, of the higher category, that both dtypes convert to.
 
@@ -4899,7 +4899,9 @@ def promote_types(type1: Dtype, type2: Dtype) -> Dtype:
     tensorlike.float32
     """
 @overload
-def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor: ...
+@overload
+def put(input: Tensor | SupportsTorchFunction, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any:
     """Return `input` with the elements of `source` written at the flat positions in `index`.
 
     With `accumulate` they are added, twice where a position is named twice. Raises IndexError for an index out of
@@ -4910,9 +4912,9 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool 
             [0., 6.]])
     """
 @overload
-def put(input: Tensor | SupportsTorchFunction, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any: ...
+def qr(input: Tensor, some: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.qr: ...
 @overload
-def qr(input: Tensor, some: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.qr:
+def qr(input: Tensor | SupportsTorchFunction, some: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the factors Q and R of a matrix: the reduced ones of `linalg.qr`, the complete ones unless `some`.
 
     >>> tl.qr(tl.ones(3, 2), some=False).Q.shape
@@ -4921,9 +4923,9 @@ def qr(input: Tensor, some: builtins.bool = True, *, out: builtins.tuple[Tensor,
     Same as PyTorch's function of that name, without its warning to use `linalg.qr` instead.
     """
 @overload
-def qr(input: Tensor | SupportsTorchFunction, some: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def quantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Tensor: ...
 @overload
-def quantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Tensor:
+def quantile(input: Tensor | SupportsTorchFunction, q: Tensor | SupportsTorchFunction | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the `q`-th quantiles along `dim`, or of all elements; for a one-dimensional `q` they come first.
 
     `interpolation` is one of linear, lower, higher, midpoint and nearest. Where there is NaN, the quantiles are NaN.
@@ -4934,9 +4936,9 @@ def quantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None
     tensor(2.5000)
     """
 @overload
-def quantile(input: Tensor | SupportsTorchFunction, q: Tensor | SupportsTorchFunction | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def rad2deg(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return each element, an angle in radians, in degrees.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -4945,9 +4947,9 @@ def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([  0.0000, 180.0004])
     """
 @overload
-def rad2deg(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def rad2deg_(input: Tensor) -> Tensor: ...
 @overload
-def rad2deg_(input: Tensor) -> Tensor:
+def rad2deg_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return each element, an angle in radians, in degrees.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -4956,9 +4958,9 @@ def rad2deg_(input: Tensor) -> Tensor:
     tensor([  0.0000, 180.0004])
     """
 @overload
-def rad2deg_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def rand(*size: builtins.int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
 @overload
-def rand(*size: builtins.int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+def rand(size: Sequence[builtins.int], *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return a tensor of the shape `size` of numbers drawn uniformly from [0, 1).
 
     Raises NotImplementedError for an integer or boolean dtype.
@@ -4969,9 +4971,9 @@ def rand(*size: builtins.int, generator: Generator | None = None, out: Tensor | 
     Same as PyTorch's function of that name, with numbers of its own.
     """
 @overload
-def rand(size: Sequence[builtins.int], *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
 @overload
-def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def rand_like(input: Tensor | SupportsTorchFunction, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any:
     """Return numbers drawn uniformly from [0, 1), with the shape, dtype and device of `input`.
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
@@ -4981,8 +4983,6 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: Dtype
 
     Same as PyTorch's function of that name, with numbers of its own.
     """
-@overload
-def rand_like(input: Tensor | SupportsTorchFunction, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any: ...
 def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return a tensor of the shape `size` of integers from `low` up to, and without, `high`.
 
@@ -4995,7 +4995,9 @@ def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Gene
     Same as PyTorch's function of that name, with numbers of its own.
     """
 @overload
-def randint_like(input: Tensor, low: Any = None, high: Any = None, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def randint_like(input: Tensor, low: Any = None, high: Any = None, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
+@overload
+def randint_like(input: Tensor | SupportsTorchFunction, low: Any = None, high: Any = None, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any:
     """Return integers from `low` up to, and without, `high`, with the shape, dtype and device of `input`.
 
     `randint_like(input, high)` draws from 0 on.
@@ -5008,9 +5010,9 @@ def randint_like(input: Tensor, low: Any = None, high: Any = None, *, generator:
     Same as PyTorch's function of that name, with numbers of its own.
     """
 @overload
-def randint_like(input: Tensor | SupportsTorchFunction, low: Any = None, high: Any = None, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any: ...
+def randn(*size: builtins.int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
 @overload
-def randn(*size: builtins.int, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+def randn(size: Sequence[builtins.int], *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return a tensor of the shape `size` of numbers drawn from the normal distribution of mean 0 and variance 1.
 
     Complex numbers have that variance too, half of it in each part. Raises NotImplementedError for an integer or
@@ -5022,9 +5024,9 @@ def randn(*size: builtins.int, generator: Generator | None = None, out: Tensor |
     Same as PyTorch's function of that name, with numbers of its own.
     """
 @overload
-def randn(size: Sequence[builtins.int], *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
 @overload
-def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def randn_like(input: Tensor | SupportsTorchFunction, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any:
     """Return normally distributed numbers of mean 0 and variance 1, with the shape, dtype and device of `input`.
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
@@ -5034,8 +5036,6 @@ def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: Dtyp
 
     Same as PyTorch's function of that name, with numbers of its own.
     """
-@overload
-def randn_like(input: Tensor | SupportsTorchFunction, *, generator: Generator | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any: ...
 def randperm(n: builtins.int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return the integers from 0 up to, and without, `n`, in random order.
 
@@ -5058,25 +5058,27 @@ def range(start: Number, end: Number, step: Number = 1, *, out: Tensor | None = 
     tensor([1.0000, 1.5000, 2.0000])
     """
 @overload
-def ravel(input: Tensor) -> Tensor:
+def ravel(input: Tensor) -> Tensor: ...
+@overload
+def ravel(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the elements of `input` in one dimension: a view where the memory allows it, else a copy.
 
     >>> tl.ones(2, 2).ravel()
     tensor([1., 1., 1., 1.])
     """
 @overload
-def ravel(input: Tensor | SupportsTorchFunction) -> Any: ...
+def real(input: Tensor) -> Tensor: ...
 @overload
-def real(input: Tensor) -> Tensor:
+def real(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the real parts as a view of a complex tensor; a real tensor is returned itself.
 
     >>> tl.real(tl.tensor([1 + 2j]))
     tensor([1.])
     """
 @overload
-def real(input: Tensor | SupportsTorchFunction) -> Any: ...
+def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def reciprocal(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return one divided by each element.
 
     Integers give the default floating-point dtype.
@@ -5085,9 +5087,9 @@ def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.5000, 0.2500])
     """
 @overload
-def reciprocal(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def reciprocal_(input: Tensor) -> Tensor: ...
 @overload
-def reciprocal_(input: Tensor) -> Tensor:
+def reciprocal_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return one divided by each element.
 
     Integers give the default floating-point dtype.
@@ -5096,9 +5098,9 @@ def reciprocal_(input: Tensor) -> Tensor:
     tensor([0.5000, 0.2500])
     """
 @overload
-def reciprocal_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def relu(input: Tensor) -> Tensor: ...
 @overload
-def relu(input: Tensor) -> Tensor:
+def relu(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the elements of `input`, zero in place of negative ones.
 
     Works on real numbers of any dtype; raises RuntimeError for booleans.
@@ -5107,9 +5109,9 @@ def relu(input: Tensor) -> Tensor:
     tensor([0., 0., 2.])
     """
 @overload
-def relu(input: Tensor | SupportsTorchFunction) -> Any: ...
+def relu_(input: Tensor) -> Tensor: ...
 @overload
-def relu_(input: Tensor) -> Tensor:
+def relu_(input: Tensor | SupportsTorchFunction) -> Any:
     """Write `relu(input)` into `input`, and return it.
 
     >>> x = tl.tensor([-1.0, 2.0])
@@ -5117,9 +5119,9 @@ def relu_(input: Tensor) -> Tensor:
     tensor([0., 2.])
     """
 @overload
-def relu_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def remainder(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
 
     Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
@@ -5129,9 +5131,9 @@ def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | N
     (tensor([1., 1.]), tensor([2, 1]))
     """
 @overload
-def remainder(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def renorm(input: Tensor, p: Number, dim: builtins.int, maxnorm: Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def renorm(input: Tensor, p: Number, dim: builtins.int, maxnorm: Number, *, out: Tensor | None = None) -> Tensor:
+def renorm(input: Tensor | SupportsTorchFunction, p: Number, dim: builtins.int, maxnorm: Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input` with each slice along `dim` whose `p`-norm exceeds `maxnorm` scaled down to that norm.
 
     Raises RuntimeError for fewer than two dimensions, integers, `p` not positive and `maxnorm` negative.
@@ -5141,9 +5143,9 @@ def renorm(input: Tensor, p: Number, dim: builtins.int, maxnorm: Number, *, out:
             [0.3000, 0.4000]])
     """
 @overload
-def renorm(input: Tensor | SupportsTorchFunction, p: Number, dim: builtins.int, maxnorm: Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def repeat_interleave(input: Tensor, repeats: Tensor | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor: ...
 @overload
-def repeat_interleave(input: Tensor, repeats: Tensor | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
+def repeat_interleave(input: Tensor | SupportsTorchFunction, repeats: Tensor | SupportsTorchFunction | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Any:
     """Repeat each element along `dim`, all by one number or each by its own in `repeats`.
 
     Without `dim` the input is flattened. Given `repeats` alone, return the indices, each repeated by its number. Raises
@@ -5156,9 +5158,9 @@ def repeat_interleave(input: Tensor, repeats: Tensor | builtins.int | None = Non
     tensor([5, 6, 6])
     """
 @overload
-def repeat_interleave(input: Tensor | SupportsTorchFunction, repeats: Tensor | SupportsTorchFunction | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Any: ...
+def reshape(input: Tensor, shape: Sequence[builtins.int]) -> Tensor: ...
 @overload
-def reshape(input: Tensor, shape: Sequence[builtins.int]) -> Tensor:
+def reshape(input: Tensor | SupportsTorchFunction, shape: Sequence[builtins.int]) -> Any:
     """Return the elements of `input` in the shape `shape`: a view where the memory allows it, else a copy.
 
     One size may be -1: it is inferred from the others. Raises RuntimeError when the sizes do not match.
@@ -5168,36 +5170,36 @@ def reshape(input: Tensor, shape: Sequence[builtins.int]) -> Tensor:
             [2, 3]])
     """
 @overload
-def reshape(input: Tensor | SupportsTorchFunction, shape: Sequence[builtins.int]) -> Any: ...
+def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor: ...
 @overload
-def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+def resize_as_(input: Tensor | SupportsTorchFunction, the_template: Tensor | SupportsTorchFunction, memory_format: Any = None) -> Any:
     """Give this tensor the shape of another one and return it: the first elements stay, further ones are uninitialised.
 
     >>> tl.tensor([1, 2, 3]).resize_as_(tl.ones(2))
     tensor([1, 2])
     """
 @overload
-def resize_as_(input: Tensor | SupportsTorchFunction, the_template: Tensor | SupportsTorchFunction, memory_format: Any = None) -> Any: ...
+def resolve_conj(input: Tensor) -> Tensor: ...
 @overload
-def resolve_conj(input: Tensor) -> Tensor:
+def resolve_conj(input: Tensor | SupportsTorchFunction) -> Any:
     """Return `input` itself: no tensor here has a conjugate or negative bit to resolve.
 
     >>> tl.resolve_conj(tl.tensor([1j]).conj())
     tensor([0.-1.j])
     """
 @overload
-def resolve_conj(input: Tensor | SupportsTorchFunction) -> Any: ...
+def resolve_neg(input: Tensor) -> Tensor: ...
 @overload
-def resolve_neg(input: Tensor) -> Tensor:
+def resolve_neg(input: Tensor | SupportsTorchFunction) -> Any:
     """Return `input` itself: no tensor here has a conjugate or negative bit to resolve.
 
     >>> tl.resolve_neg(tl.ones(2))
     tensor([1., 1.])
     """
 @overload
-def resolve_neg(input: Tensor | SupportsTorchFunction) -> Any: ...
+def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> Dtype: ...
 @overload
-def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> Dtype:
+def result_type(tensor1: Tensor | SupportsTorchFunction | Number, tensor2: Tensor | SupportsTorchFunction | Number) -> Any:
     """Return the dtype of an arithmetic operation on two tensors or numbers.
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
@@ -5206,9 +5208,9 @@ def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> Dtype:
     tensorlike.float32
     """
 @overload
-def result_type(tensor1: Tensor | SupportsTorchFunction | Number, tensor2: Tensor | SupportsTorchFunction | Number) -> Any: ...
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor: ...
 @overload
-def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
+def rms_norm(input: Tensor | SupportsTorchFunction, normalized_shape: Any, weight: Tensor | SupportsTorchFunction | None = None, eps: builtins.float | None = None) -> Any:
     """Divide `input` by its root mean square over its last dimensions, then scale by `weight`.
 
     `normalized_shape` is the shape of these dimensions and of `weight`; `eps`, added to the mean, is the smallest
@@ -5218,9 +5220,9 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     tensor([0.8485, 1.1314])
     """
 @overload
-def rms_norm(input: Tensor | SupportsTorchFunction, normalized_shape: Any, weight: Tensor | SupportsTorchFunction | None = None, eps: builtins.float | None = None) -> Any: ...
+def rnn_relu(input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_biases: builtins.bool | Sequence[Tensor], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
-def rnn_relu(input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_biases: builtins.bool | Sequence[Tensor], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> builtins.tuple[Tensor, Tensor]:
+def rnn_relu(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, params: Tensor | SupportsTorchFunction | Sequence[Tensor | SupportsTorchFunction], has_biases: builtins.bool | Sequence[Tensor | SupportsTorchFunction], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> Any:
     """Run the recurrence h' = max(0, W x + b + V h + c) over sequences; the arguments are those of `rnn_tanh`.
 
     >>> x, h, params = tl.ones(3, 1, 2), tl.zeros(1, 1, 1), [tl.ones(1, 2), tl.ones(1, 1)]
@@ -5229,9 +5231,9 @@ def rnn_relu(input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_b
     tensor([2., 4., 6.])
     """
 @overload
-def rnn_relu(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, params: Tensor | SupportsTorchFunction | Sequence[Tensor | SupportsTorchFunction], has_biases: builtins.bool | Sequence[Tensor | SupportsTorchFunction], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> Any: ...
+def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor: ...
 @overload
-def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+def rnn_relu_cell(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, w_ih: Tensor | SupportsTorchFunction, w_hh: Tensor | SupportsTorchFunction, b_ih: Tensor | SupportsTorchFunction | None = None, b_hh: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return max(0, input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh): one step of `rnn_relu`.
 
     `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError for shapes or dtypes that do not
@@ -5241,9 +5243,9 @@ def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: T
     tensor([[2.]])
     """
 @overload
-def rnn_relu_cell(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, w_ih: Tensor | SupportsTorchFunction, w_hh: Tensor | SupportsTorchFunction, b_ih: Tensor | SupportsTorchFunction | None = None, b_hh: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def rnn_tanh(input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_biases: builtins.bool | Sequence[Tensor], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
-def rnn_tanh(input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_biases: builtins.bool | Sequence[Tensor], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> builtins.tuple[Tensor, Tensor]:
+def rnn_tanh(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, params: Tensor | SupportsTorchFunction | Sequence[Tensor | SupportsTorchFunction], has_biases: builtins.bool | Sequence[Tensor | SupportsTorchFunction], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> Any:
     """Run the recurrence h' = tanh(W x + b + V h + c) over sequences.
 
     `input` has the shape (steps, batch, features), or (batch, steps, features) with `batch_first`; `hx` has the shape
@@ -5261,9 +5263,9 @@ def rnn_tanh(input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_b
     tensor([0.9640, 0.9947, 0.9950])
     """
 @overload
-def rnn_tanh(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, params: Tensor | SupportsTorchFunction | Sequence[Tensor | SupportsTorchFunction], has_biases: builtins.bool | Sequence[Tensor | SupportsTorchFunction], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> Any: ...
+def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor: ...
 @overload
-def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+def rnn_tanh_cell(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, w_ih: Tensor | SupportsTorchFunction, w_hh: Tensor | SupportsTorchFunction, b_ih: Tensor | SupportsTorchFunction | None = None, b_hh: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh): one step of `rnn_tanh`.
 
     `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError for shapes or dtypes that do not
@@ -5273,9 +5275,9 @@ def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: T
     tensor([[0.9640]])
     """
 @overload
-def rnn_tanh_cell(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, w_ih: Tensor | SupportsTorchFunction, w_hh: Tensor | SupportsTorchFunction, b_ih: Tensor | SupportsTorchFunction | None = None, b_hh: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def roll(input: Tensor, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = None) -> Tensor: ...
 @overload
-def roll(input: Tensor, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
+def roll(input: Tensor | SupportsTorchFunction, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = None) -> Any:
     """Return `input` with its elements shifted along the dimensions `dims`, wrapping around at the ends.
 
     Without `dims` it is shifted as if it had one dimension. Raises RuntimeError when the numbers of shifts and
@@ -5285,9 +5287,9 @@ def roll(input: Tensor, shifts: builtins.int | Sequence[builtins.int], dims: bui
     tensor([3, 1, 2])
     """
 @overload
-def roll(input: Tensor | SupportsTorchFunction, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = None) -> Any: ...
+def rot90(input: Tensor, k: builtins.int = 1, dims: Sequence[builtins.int] = ...) -> Tensor: ...
 @overload
-def rot90(input: Tensor, k: builtins.int = 1, dims: Sequence[builtins.int] = ...) -> Tensor:
+def rot90(input: Tensor | SupportsTorchFunction, k: builtins.int = 1, dims: Sequence[builtins.int] = ...) -> Any:
     """Rotate `input` by `k` times 90 degrees in the plane of two dimensions, from the first to the second.
 
     Raises RuntimeError unless `dims` names two different dimensions.
@@ -5297,9 +5299,9 @@ def rot90(input: Tensor, k: builtins.int = 1, dims: Sequence[builtins.int] = ...
             [1, 3]])
     """
 @overload
-def rot90(input: Tensor | SupportsTorchFunction, k: builtins.int = 1, dims: Sequence[builtins.int] = ...) -> Any: ...
+def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = None) -> Tensor: ...
 @overload
-def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = None) -> Tensor:
+def round(input: Tensor | SupportsTorchFunction, *, decimals: builtins.int = 0, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
 
     With `decimals`, to that many digits after the point, or before it if negative. Integers come back as they are, and
@@ -5310,9 +5312,9 @@ def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = Non
     (tensor([ 0.,  2., -1.]), tensor([0.1200]))
     """
 @overload
-def round(input: Tensor | SupportsTorchFunction, *, decimals: builtins.int = 0, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor: ...
 @overload
-def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
+def round_(input: Tensor | SupportsTorchFunction, *, decimals: builtins.int = 0) -> Any:
     """Return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
 
     With `decimals`, to that many digits after the point, or before it if negative. Integers come back as they are, and
@@ -5323,9 +5325,9 @@ def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
     (tensor([ 0.,  2., -1.]), tensor([0.1200]))
     """
 @overload
-def round_(input: Tensor | SupportsTorchFunction, *, decimals: builtins.int = 0) -> Any: ...
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+def row_stack(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the tensors joined along their first dimension; one-dimensional ones are rows.
 
     >>> tl.vstack([tl.tensor([1, 2]), tl.tensor([3, 4])])
@@ -5333,27 +5335,27 @@ def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
             [3, 4]])
     """
 @overload
-def row_stack(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor: ...
 @overload
-def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor:
+def rrelu(input: Tensor | SupportsTorchFunction, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Any:
     """Return the elements of `input`, negative ones times a slope, drawn between `lower` and `upper` when `training`.
 
     >>> tl.rrelu(tl.tensor([-2.0, 4.0]), 0.25, 0.75)
     tensor([-1.,  4.])
     """
 @overload
-def rrelu(input: Tensor | SupportsTorchFunction, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Any: ...
+def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor: ...
 @overload
-def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor:
+def rrelu_(input: Tensor | SupportsTorchFunction, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Any:
     """Write `rrelu(input, lower, upper, training)` into `input`, and return it.
 
     >>> tl.rrelu_(tl.tensor([-2.0, 4.0]), 0.25, 0.75)
     tensor([-1.,  4.])
     """
 @overload
-def rrelu_(input: Tensor | SupportsTorchFunction, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Any: ...
+def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def rsqrt(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the reciprocal of the square root of each element.
 
     Integers give the default floating-point dtype.
@@ -5362,9 +5364,9 @@ def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.5000, 2.0000])
     """
 @overload
-def rsqrt(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def rsqrt_(input: Tensor) -> Tensor: ...
 @overload
-def rsqrt_(input: Tensor) -> Tensor:
+def rsqrt_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the reciprocal of the square root of each element.
 
     Integers give the default floating-point dtype.
@@ -5373,9 +5375,9 @@ def rsqrt_(input: Tensor) -> Tensor:
     tensor([0.5000, 2.0000])
     """
 @overload
-def rsqrt_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor: ...
 @overload
-def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+def rsub(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
     """Return `other - alpha * input`, element by element: `sub` with its operands exchanged.
 
     Raises RuntimeError for booleans.
@@ -5383,8 +5385,6 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     >>> tl.rsub(tl.tensor([1, 2]), 10), 10 - tl.tensor([1, 2])
     (tensor([9, 8]), tensor([9, 8]))
     """
-@overload
-def rsub(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any: ...
 def save(obj: builtins.object, f: Any, pickle_module: Any = None, pickle_protocol: builtins.int = 2, _use_new_zipfile_serialization: builtins.bool = True, _disable_byteorder_record: builtins.bool = False) -> None:
     """Write an object, and all tensors in it, to a file: a path, or an object with `write`.
 
@@ -5415,7 +5415,9 @@ def scalar_tensor(s: Number, *, dtype: Dtype | None = None, layout: Any = None, 
     tensor(3.)
     """
 @overload
-def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
+def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def scatter(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input` with the elements of `src`, or a number, written at the indices `index` along `dim`.
 
     `reduce` may be "add" or "multiply". Raises RuntimeError for an index out of range, or shapes or dtypes that do not
@@ -5425,9 +5427,9 @@ def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor | Numbe
     tensor([[5., 0., 6.]])
     """
 @overload
-def scatter(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+def scatter_add(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input` with the elements of `src` added at the indices `index` along `dim`.
 
     A place named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
@@ -5437,9 +5439,9 @@ def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *,
     tensor([[2., 0., 1.]])
     """
 @overload
-def scatter_add(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor: ...
 @overload
-def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor:
+def scatter_reduce(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Reduce the elements of `src` with the same index along `dim`, and write the results to a copy of `input`.
 
     `reduce` is "sum", "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is
@@ -5450,9 +5452,9 @@ def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor,
     tensor([5., 2.])
     """
 @overload
-def scatter_reduce(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
+def searchsorted(sorted_sequence: Tensor | SupportsTorchFunction, input: Tensor | SupportsTorchFunction | Number, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, sorter: Tensor | SupportsTorchFunction | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return where `input` would have to be inserted in the lines of `sorted_sequence` to keep them sorted.
 
     A one-dimensional sequence serves all of `input`; otherwise their shapes but for the last dimension must be equal.
@@ -5462,12 +5464,12 @@ def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: 
     >>> tl.searchsorted(tl.tensor([1, 3, 5]), tl.tensor([3, 6]), right=True)
     tensor([2, 3])
     """
-@overload
-def searchsorted(sorted_sequence: Tensor | SupportsTorchFunction, input: Tensor | SupportsTorchFunction | Number, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, sorter: Tensor | SupportsTorchFunction | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def seed() -> builtins.int:
     """Set the seed of the default generators to a number that the operating system chooses, and return it."""
 @overload
-def segment_reduce(data: Tensor, reduce: builtins.str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: Number | None = None) -> Tensor:
+def segment_reduce(data: Tensor, reduce: builtins.str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: Number | None = None) -> Tensor: ...
+@overload
+def segment_reduce(data: Tensor | SupportsTorchFunction, reduce: builtins.str, *, lengths: Tensor | SupportsTorchFunction | None = None, indices: Tensor | SupportsTorchFunction | None = None, offsets: Tensor | SupportsTorchFunction | None = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: Number | None = None) -> Any:
     """Reduce each segment of `data` along `axis`; segments are given by `lengths` or `offsets`.
 
     `reduce` is "sum", "mean", "max", "min" or "prod". `lengths` has the sizes of `data` before `axis`, and then one
@@ -5480,9 +5482,9 @@ def segment_reduce(data: Tensor, reduce: builtins.str, *, lengths: Tensor | None
     tensor([3., 3.])
     """
 @overload
-def segment_reduce(data: Tensor | SupportsTorchFunction, reduce: builtins.str, *, lengths: Tensor | SupportsTorchFunction | None = None, indices: Tensor | SupportsTorchFunction | None = None, offsets: Tensor | SupportsTorchFunction | None = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: Number | None = None) -> Any: ...
+def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor: ...
 @overload
-def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+def select(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: builtins.int) -> Any:
     """Return a view of the slice of `input` at `index` along `dim`, without that dimension.
 
     Raises IndexError when the index is out of range.
@@ -5491,9 +5493,9 @@ def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     tensor([1, 3])
     """
 @overload
-def select(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: builtins.int) -> Any: ...
+def select_copy(input: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def select_copy(input: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
+def select_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of the slice at `index` along `dim`, in its own memory.
 
     Raises the errors of the function without `_copy`.
@@ -5502,9 +5504,9 @@ def select_copy(input: Tensor, dim: builtins.int, index: builtins.int, *, out: T
     tensor(1)
     """
 @overload
-def select_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor: ...
 @overload
-def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+def select_scatter(input: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, dim: builtins.int, index: builtins.int) -> Any:
     """Return a copy of `input` whose slice at `index` along `dim` is `src`.
 
     Raises IndexError when the index is out of range, and RuntimeError unless `src` has the shape of the slice.
@@ -5514,25 +5516,23 @@ def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtin
             [0., 0.]])
     """
 @overload
-def select_scatter(input: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, dim: builtins.int, index: builtins.int) -> Any: ...
+def selu(input: Tensor) -> Tensor: ...
 @overload
-def selu(input: Tensor) -> Tensor:
+def selu(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the scaled elu of `input`, with the constants that keep mean and variance through deep networks.
 
     >>> tl.selu(tl.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
     """
 @overload
-def selu(input: Tensor | SupportsTorchFunction) -> Any: ...
+def selu_(input: Tensor) -> Tensor: ...
 @overload
-def selu_(input: Tensor) -> Tensor:
+def selu_(input: Tensor | SupportsTorchFunction) -> Any:
     """Write `selu(input)` into `input`, and return it.
 
     >>> tl.selu_(tl.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
     """
-@overload
-def selu_(input: Tensor | SupportsTorchFunction) -> Any: ...
 def set_default_device(device: Device | builtins.str | builtins.int | None) -> None:
     """Set the default device of factories in this thread or task; None means the CPU.
 
@@ -5641,16 +5641,18 @@ def set_warn_always(b: builtins.bool) -> None:
     those of this library.
     """
 @overload
-def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def sgn(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return each element divided by its absolute value, 0 for 0: the sign, defined for complex numbers too.
 
     >>> tl.sgn(tl.tensor([3 + 4j, 0j]))
     tensor([0.6000+0.8000j, 0.0000+0.0000j])
     """
 @overload
-def sgn(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def sigmoid(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `1 / (1 + exp(-input))` for each element.
 
     Integers give the default floating-point dtype.
@@ -5659,9 +5661,9 @@ def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.5000, 1.0000])
     """
 @overload
-def sigmoid(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def sigmoid_(input: Tensor) -> Tensor: ...
 @overload
-def sigmoid_(input: Tensor) -> Tensor:
+def sigmoid_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return `1 / (1 + exp(-input))` for each element.
 
     Integers give the default floating-point dtype.
@@ -5670,9 +5672,9 @@ def sigmoid_(input: Tensor) -> Tensor:
     tensor([0.5000, 1.0000])
     """
 @overload
-def sigmoid_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def sign(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return -1, 0 or 1 for each element, in its dtype; the derivative is zero.
 
     For complex elements use `sgn`.
@@ -5682,9 +5684,9 @@ def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([-1.,  0.,  1.])
     """
 @overload
-def sign(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def signbit(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether the sign of each element is negative, which it is for -0.0 too.
 
     Raises NotImplementedError for complex elements.
@@ -5693,9 +5695,9 @@ def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([ True,  True, False])
     """
 @overload
-def signbit(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def sin(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the sine of each element, an angle in radians.
 
     Integers give the default floating-point dtype.
@@ -5704,9 +5706,9 @@ def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 0.8415])
     """
 @overload
-def sin(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def sin_(input: Tensor) -> Tensor: ...
 @overload
-def sin_(input: Tensor) -> Tensor:
+def sin_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the sine of each element, an angle in radians.
 
     Integers give the default floating-point dtype.
@@ -5715,9 +5717,9 @@ def sin_(input: Tensor) -> Tensor:
     tensor([0.0000, 0.8415])
     """
 @overload
-def sin_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def sinc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `sin(pi * input) / (pi * input)` for each element, 1 for 0.
 
     Integers give the default floating-point dtype.
@@ -5726,9 +5728,9 @@ def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([ 1.0000,  0.6366, -0.2122])
     """
 @overload
-def sinc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def sinc_(input: Tensor) -> Tensor: ...
 @overload
-def sinc_(input: Tensor) -> Tensor:
+def sinc_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return `sin(pi * input) / (pi * input)` for each element, 1 for 0.
 
     Integers give the default floating-point dtype.
@@ -5737,9 +5739,9 @@ def sinc_(input: Tensor) -> Tensor:
     tensor([ 1.0000,  0.6366, -0.2122])
     """
 @overload
-def sinc_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def sinh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the hyperbolic sine of each element.
 
     Integers give the default floating-point dtype.
@@ -5748,9 +5750,9 @@ def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 1.1752])
     """
 @overload
-def sinh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def sinh_(input: Tensor) -> Tensor: ...
 @overload
-def sinh_(input: Tensor) -> Tensor:
+def sinh_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the hyperbolic sine of each element.
 
     Integers give the default floating-point dtype.
@@ -5759,9 +5761,9 @@ def sinh_(input: Tensor) -> Tensor:
     tensor([0.0000, 1.1752])
     """
 @overload
-def sinh_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
+def slice_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of the slices from `start` to `end` along `dim`, `step` apart, in its own memory.
 
     Raises the errors of the function without `_copy`.
@@ -5770,9 +5772,9 @@ def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None 
     tensor([1, 3])
     """
 @overload
-def slice_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def slice_inverse(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor: ...
 @overload
-def slice_inverse(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
+def slice_inverse(input: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Any:
     """Return the view of the memory of `input` with the geometry of `src`: the tensor that a slice was taken from.
 
     `dim`, `start`, `end` and `step` describe the slice, and are not used. Raises RuntimeError when the memory of
@@ -5783,9 +5785,9 @@ def slice_inverse(input: Tensor, src: Tensor, dim: builtins.int = 0, start: buil
     tensor([0, 1, 2, 3])
     """
 @overload
-def slice_inverse(input: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Any: ...
+def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
+def slice_scatter(input: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of `input` whose slices from `start` to `end` along `dim`, `step` apart, are those of `src`.
 
     Raises RuntimeError unless `src` has the shape of those slices.
@@ -5794,18 +5796,18 @@ def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: buil
     tensor([0., 1., 1., 0.])
     """
 @overload
-def slice_scatter(input: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def slogdet(input: Tensor) -> return_types.slogdet: ...
 @overload
-def slogdet(input: Tensor) -> return_types.slogdet:
+def slogdet(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the sign and the logarithm of the absolute value of a determinant, as `linalg.slogdet` does.
 
     >>> tl.slogdet(tl.eye(2)).logabsdet
     tensor(0.)
     """
 @overload
-def slogdet(input: Tensor | SupportsTorchFunction) -> Any: ...
+def softmax(input: Tensor, dim: builtins.int, dtype: Dtype | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def softmax(input: Tensor, dim: builtins.int, dtype: Dtype | None = None, *, out: Tensor | None = None) -> Tensor:
+def softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, dtype: Dtype | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the softmax along `dim`: exponentials divided by their sum.
 
     `dtype` converts the input first; without it integers are refused with a NotImplementedError.
@@ -5814,9 +5816,9 @@ def softmax(input: Tensor, dim: builtins.int, dtype: Dtype | None = None, *, out
     tensor([0.5000, 0.5000])
     """
 @overload
-def softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, dtype: Dtype | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.sort: ...
 @overload
-def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.sort:
+def sort(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the elements sorted along `dim` and their indices, as a named tuple (values, indices).
 
     NaN counts as the largest. Equal elements keep their order, whether `stable` asks for it or not. Complex tensors are
@@ -5827,8 +5829,6 @@ def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = Fals
     values=tensor([3, 2, 1]),
     indices=tensor([0, 2, 1]))
     """
-@overload
-def sort(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
 def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, check_invariants: builtins.bool | None = None, is_coalesced: builtins.bool | None = None) -> Any:
     """Return a sparse tensor with `values` at the places that the columns of `indices` name.
 
@@ -5856,7 +5856,9 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dty
     Source: PyTorch's `torch.sparse_coo_tensor`.
     """
 @overload
-def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
+@overload
+def split(tensor: Tensor | SupportsTorchFunction, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> Any:
     """Split `tensor` along `dim` into views of one size, except the last, or of given sizes.
 
     Raises RuntimeError when given sizes do not sum to the size of the dimension.
@@ -5865,9 +5867,9 @@ def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builti
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
 @overload
-def split(tensor: Tensor | SupportsTorchFunction, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> Any: ...
+def split_copy(input: Tensor, split_size: builtins.int, dim: builtins.int = 0, *, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]: ...
 @overload
-def split_copy(input: Tensor, split_size: builtins.int, dim: builtins.int = 0, *, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]:
+def split_copy(input: Tensor | SupportsTorchFunction, split_size: builtins.int, dim: builtins.int = 0, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return copies of the parts that `split` returns, each in its own memory, or in that of `out`.
 
     Raises the errors of the function without `_copy`.
@@ -5876,9 +5878,9 @@ def split_copy(input: Tensor, split_size: builtins.int, dim: builtins.int = 0, *
     (tensor([0, 1]), tensor([2]))
     """
 @overload
-def split_copy(input: Tensor | SupportsTorchFunction, split_size: builtins.int, dim: builtins.int = 0, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
 @overload
-def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+def split_with_sizes(input: Tensor | SupportsTorchFunction, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> Any:
     """Split `input` along `dim` into views of the given sizes.
 
     Raises RuntimeError when the sizes do not sum to the size of the dimension.
@@ -5887,9 +5889,9 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: bu
     (tensor([0]), tensor([1, 2]))
     """
 @overload
-def split_with_sizes(input: Tensor | SupportsTorchFunction, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> Any: ...
+def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]: ...
 @overload
-def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]:
+def split_with_sizes_copy(input: Tensor | SupportsTorchFunction, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return copies of the parts of the given sizes along `dim`, each in its own memory, or in that of `out`.
 
     Raises the errors of the function without `_copy`.
@@ -5898,9 +5900,9 @@ def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[builtins.int], di
     (tensor([0]), tensor([1, 2]))
     """
 @overload
-def split_with_sizes_copy(input: Tensor | SupportsTorchFunction, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def sqrt(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the square root of each element, nan for a negative real one.
 
     Integers give the default floating-point dtype.
@@ -5909,9 +5911,9 @@ def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([2., 3.])
     """
 @overload
-def sqrt(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def sqrt_(input: Tensor) -> Tensor: ...
 @overload
-def sqrt_(input: Tensor) -> Tensor:
+def sqrt_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the square root of each element, nan for a negative real one.
 
     Integers give the default floating-point dtype.
@@ -5920,9 +5922,9 @@ def sqrt_(input: Tensor) -> Tensor:
     tensor([2., 3.])
     """
 @overload
-def sqrt_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def square(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the square of each element.
 
     Booleans give int64; every other dtype stays.
@@ -5931,9 +5933,9 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([4., 9.])
     """
 @overload
-def square(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def square_(input: Tensor) -> Tensor: ...
 @overload
-def square_(input: Tensor) -> Tensor:
+def square_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the square of each element.
 
     Booleans give int64; every other dtype stays.
@@ -5942,18 +5944,18 @@ def square_(input: Tensor) -> Tensor:
     tensor([4., 9.])
     """
 @overload
-def square_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def squeeze(input: Tensor, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None) -> Tensor: ...
 @overload
-def squeeze(input: Tensor, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None) -> Tensor:
+def squeeze(input: Tensor | SupportsTorchFunction, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None) -> Any:
     """Return a view of `input` without its dimensions of size 1, or without those of them in `dim`.
 
     >>> tl.ones(1, 2, 1).squeeze().shape, tl.ones(1, 2, 1).squeeze(0).shape
     (tensorlike.Size([2]), tensorlike.Size([2, 1]))
     """
 @overload
-def squeeze(input: Tensor | SupportsTorchFunction, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None) -> Any: ...
+def squeeze_copy(input: Tensor, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def squeeze_copy(input: Tensor, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None, *, out: Tensor | None = None) -> Tensor:
+def squeeze_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of `input` without its dimensions of size 1, in its own memory.
 
     Raises the errors of the function without `_copy`.
@@ -5962,9 +5964,9 @@ def squeeze_copy(input: Tensor, dim: builtins.int | builtins.tuple[builtins.int,
     tensor([1., 1.])
     """
 @overload
-def squeeze_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+def stack(tensors: Sequence[Tensor | SupportsTorchFunction], dim: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return tensors of one shape joined along a new dimension `dim`, in their common dtype.
 
     Raises RuntimeError when the shapes differ, or for no tensors at all.
@@ -5974,27 +5976,27 @@ def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | Non
             [3, 4]])
     """
 @overload
-def stack(tensors: Sequence[Tensor | SupportsTorchFunction], dim: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def std(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def std(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor:
+def std(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the standard deviation over the dimensions `dim`, or over all: the square root of `var`.
 
     >>> tl.std(tl.tensor([[1.0, 3.0], [2.0, 2.0]]), dim=1)
     tensor([1.4142, 0.0000])
     """
 @overload
-def std(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def std_mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
-def std_mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]:
+def std_mean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Any:
     """Return the standard deviation and the mean over the dimensions `dim`, or over all; see `std`.
 
     >>> tl.std_mean(tl.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
 @overload
-def std_mean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Any: ...
+def stft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: Any = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor: ...
 @overload
-def stft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: Any = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
+def stft(input: Tensor | SupportsTorchFunction, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | SupportsTorchFunction | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: Any = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Any:
     """Return the short-time Fourier transform: window overlapping frames of the signal and transform each.
 
     Takes a signal of shape (time) or (batch, time); the result is (frequency, frame) or (batch, frequency, frame).
@@ -6018,9 +6020,9 @@ def stft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = N
             [-1.+0.j, -1.+0.j]])
     """
 @overload
-def stft(input: Tensor | SupportsTorchFunction, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | SupportsTorchFunction | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: Any = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Any: ...
+def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
 @overload
-def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def sub(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input - alpha * other`, element by element, with broadcasting.
 
     The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
@@ -6029,9 +6031,9 @@ def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, ou
     tensor([3, 4])
     """
 @overload
-def sub(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def subtract(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
 @overload
-def subtract(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def subtract(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input - alpha * other`, element by element, with broadcasting.
 
     The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
@@ -6040,9 +6042,9 @@ def subtract(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 
     tensor([3, 4])
     """
 @overload
-def subtract(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def sum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def sum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor:
+def sum(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the sum of all elements, or over the dimensions `dim`.
 
     Integers and booleans are summed in int64, half precision in float32; `dtype` converts the input first.
@@ -6051,9 +6053,9 @@ def sum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None,
     tensor([4., 6.])
     """
 @overload
-def sum(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def svd(input: Tensor, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.svd: ...
 @overload
-def svd(input: Tensor, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.svd:
+def svd(input: Tensor | SupportsTorchFunction, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the singular value decomposition of a matrix as U, S and V, where `linalg.svd` gives V's adjoint.
 
     U and V are reduced if `some`, and zeros without `compute_uv`.
@@ -6064,9 +6066,9 @@ def svd(input: Tensor, some: builtins.bool = True, compute_uv: builtins.bool = T
     Same as PyTorch's function of that name, without its warning to use `linalg.svd` instead.
     """
 @overload
-def svd(input: Tensor | SupportsTorchFunction, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def svd_lowrank(A: Tensor, q: builtins.int | None = 6, niter: builtins.int | None = 2, M: Tensor | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]: ...
 @overload
-def svd_lowrank(A: Tensor, q: builtins.int | None = 6, niter: builtins.int | None = 2, M: Tensor | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
+def svd_lowrank(A: Tensor | SupportsTorchFunction, q: builtins.int | None = 6, niter: builtins.int | None = 2, M: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return U, S and V with U diag(S) V^H near A, or A - M: approximately the `q` largest singular values.
 
     A has shape (..., m, n) and U (..., m, k), S (..., k), V (..., n, k) with k = min(q, m, n); M broadcasts to A. The
@@ -6082,31 +6084,31 @@ def svd_lowrank(A: Tensor, q: builtins.int | None = 6, niter: builtins.int | Non
     Same as PyTorch's function of that name, with random numbers of its own.
     """
 @overload
-def svd_lowrank(A: Tensor | SupportsTorchFunction, q: builtins.int | None = 6, niter: builtins.int | None = 2, M: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor: ...
 @overload
-def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+def swapaxes(input: Tensor | SupportsTorchFunction, axis0: builtins.int, axis1: builtins.int) -> Any:
     """Return a view of `input` with two dimensions exchanged, as `transpose` does.
 
     >>> tl.ones(2, 3).swapaxes(0, 1).shape
     tensorlike.Size([3, 2])
     """
 @overload
-def swapaxes(input: Tensor | SupportsTorchFunction, axis0: builtins.int, axis1: builtins.int) -> Any: ...
+def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor: ...
 @overload
-def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+def swapdims(input: Tensor | SupportsTorchFunction, dim0: builtins.int, dim1: builtins.int) -> Any:
     """Return a view of `input` with two dimensions exchanged, as `transpose` does.
 
     >>> tl.ones(2, 3).swapdims(0, 1).shape
     tensorlike.Size([3, 2])
     """
-@overload
-def swapdims(input: Tensor | SupportsTorchFunction, dim0: builtins.int, dim1: builtins.int) -> Any: ...
 def sym_constrain_range(size: Any, *, min: builtins.int | None = None, max: builtins.int | None = None) -> None:
     """Raise RuntimeError unless a number is at least `min` and at most `max`."""
 def sym_fresh_size(expr: Any) -> Any:
     """Return a size as it is, the element of a tensor."""
 @overload
-def t(input: Tensor) -> Tensor:
+def t(input: Tensor) -> Tensor: ...
+@overload
+def t(input: Tensor | SupportsTorchFunction) -> Any:
     """Return a view of a matrix with its two dimensions exchanged; of fewer dimensions, a view of the same.
 
     Raises RuntimeError for more than two dimensions.
@@ -6115,9 +6117,9 @@ def t(input: Tensor) -> Tensor:
     tensorlike.Size([3, 2])
     """
 @overload
-def t(input: Tensor | SupportsTorchFunction) -> Any: ...
+def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def t_copy(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of the transpose of a matrix, in its own memory.
 
     Raises the errors of the function without `_copy`.
@@ -6127,9 +6129,9 @@ def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
             [1.]])
     """
 @overload
-def t_copy(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+def take(input: Tensor | SupportsTorchFunction, index: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the elements of the flattened `input` selected by `index`; negative indices count from the end.
 
     Raises IndexError for an index out of range, and RuntimeError unless `index` is int64.
@@ -6138,9 +6140,9 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1, 4])
     """
 @overload
-def take(input: Tensor | SupportsTorchFunction, index: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
+def take_along_dim(input: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the elements of `input` selected by `indices` along `dim`; the other dimensions broadcast.
 
     Without `dim` the input is flattened. Raises RuntimeError when the numbers of dimensions differ.
@@ -6151,9 +6153,9 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = No
             [2]])
     """
 @overload
-def take_along_dim(input: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def tan(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the tangent of each element, an angle in radians.
 
     Integers give the default floating-point dtype.
@@ -6162,9 +6164,9 @@ def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 1.5574])
     """
 @overload
-def tan(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def tan_(input: Tensor) -> Tensor: ...
 @overload
-def tan_(input: Tensor) -> Tensor:
+def tan_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the tangent of each element, an angle in radians.
 
     Integers give the default floating-point dtype.
@@ -6173,9 +6175,9 @@ def tan_(input: Tensor) -> Tensor:
     tensor([0.0000, 1.5574])
     """
 @overload
-def tan_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def tanh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the hyperbolic tangent of each element.
 
     Integers give the default floating-point dtype.
@@ -6184,9 +6186,9 @@ def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 0.7616])
     """
 @overload
-def tanh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def tanh_(input: Tensor) -> Tensor: ...
 @overload
-def tanh_(input: Tensor) -> Tensor:
+def tanh_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the hyperbolic tangent of each element.
 
     Integers give the default floating-point dtype.
@@ -6194,8 +6196,6 @@ def tanh_(input: Tensor) -> Tensor:
     >>> tl.tanh(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7616])
     """
-@overload
-def tanh_(input: Tensor | SupportsTorchFunction) -> Any: ...
 def tensor(data: Any, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return a new tensor with a copy of `data`: numbers, nested sequences, arrays or tensors.
 
@@ -6207,7 +6207,9 @@ def tensor(data: Any, *, dtype: Dtype | None = None, device: Device | builtins.s
             [3, 4]])
     """
 @overload
-def tensor_split(input: Tensor, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> builtins.tuple[Tensor, ...]:
+def tensor_split(input: Tensor, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> builtins.tuple[Tensor, ...]: ...
+@overload
+def tensor_split(input: Tensor | SupportsTorchFunction, indices_or_sections: Tensor | SupportsTorchFunction | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> Any:
     """Split `input` along `dim` into a number of views, or at the given indices.
 
     Raises RuntimeError for fewer than one part.
@@ -6218,9 +6220,9 @@ def tensor_split(input: Tensor, indices_or_sections: Tensor | builtins.int | Seq
     (tensor([0]), tensor([1, 2, 3]), tensor([4]))
     """
 @overload
-def tensor_split(input: Tensor | SupportsTorchFunction, indices_or_sections: Tensor | SupportsTorchFunction | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> Any: ...
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor: ...
 @overload
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
+def tensordot(a: Tensor | SupportsTorchFunction, b: Tensor | SupportsTorchFunction, dims: Any = 2, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the product of two tensors, summed over dimensions of both.
 
     With an integer, those are the last `dims` of `a` and the first `dims` of `b`; with two lists, the dimensions of `a`
@@ -6231,34 +6233,32 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     tensorlike.Size([2, 5])
     """
 @overload
-def tensordot(a: Tensor | SupportsTorchFunction, b: Tensor | SupportsTorchFunction, dims: Any = 2, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def threshold(input: Tensor, threshold: builtins.float, value: builtins.float, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def threshold(input: Tensor, threshold: builtins.float, value: builtins.float, *, out: Tensor | None = None) -> Tensor:
+def threshold(input: Tensor | SupportsTorchFunction, threshold: builtins.float, value: builtins.float, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the elements of `input` that are above `threshold`, and `value` in place of the others.
 
     >>> tl.threshold(tl.tensor([1.0, 2.0, 3.0]), 1.5, 20)
     tensor([20.,  2.,  3.])
     """
 @overload
-def threshold(input: Tensor | SupportsTorchFunction, threshold: builtins.float, value: builtins.float, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor: ...
 @overload
-def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
+def threshold_(input: Tensor | SupportsTorchFunction, threshold: builtins.float, value: builtins.float) -> Any:
     """Write `threshold(input, threshold, value)` into `input`, and return it.
 
     >>> tl.threshold_(tl.tensor([1.0, 2.0]), 1.5, 0)
     tensor([0., 2.])
     """
 @overload
-def threshold_(input: Tensor | SupportsTorchFunction, threshold: builtins.float, value: builtins.float) -> Any: ...
+def tile(input: Tensor, dims: Sequence[builtins.int]) -> Tensor: ...
 @overload
-def tile(input: Tensor, dims: Sequence[builtins.int]) -> Tensor:
+def tile(input: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int]) -> Any:
     """Return `dims` copies of `input` side by side along its last dimensions, one along the others.
 
     >>> tl.tile(tl.tensor([[1, 2]]), (2,))
     tensor([[1, 2, 1, 2]])
     """
-@overload
-def tile(input: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int]) -> Any: ...
 def to_dlpack(tensor: Tensor) -> Any:
     """Return a capsule through which another library shares the memory of `tensor`, once.
 
@@ -6266,7 +6266,9 @@ def to_dlpack(tensor: Tensor) -> Any:
     tensor([1., 1.])
     """
 @overload
-def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.topk:
+def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.topk: ...
+@overload
+def topk(input: Tensor | SupportsTorchFunction, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the `k` largest (or smallest) elements along `dim` and their indices, as a named tuple (values, indices).
 
     NaN counts as the largest. Raises RuntimeError when there are fewer than `k`, and for boolean and complex tensors.
@@ -6277,9 +6279,9 @@ def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builti
     indices=tensor([1, 3]))
     """
 @overload
-def topk(input: Tensor | SupportsTorchFunction, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def trace(input: Tensor) -> Tensor: ...
 @overload
-def trace(input: Tensor) -> Tensor:
+def trace(input: Tensor | SupportsTorchFunction) -> Any:
     """Return the sum of the diagonal of a matrix; int64 for integers.
 
     Raises RuntimeError for other than two dimensions.
@@ -6288,18 +6290,18 @@ def trace(input: Tensor) -> Tensor:
     tensor(5)
     """
 @overload
-def trace(input: Tensor | SupportsTorchFunction) -> Any: ...
+def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor: ...
 @overload
-def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+def transpose(input: Tensor | SupportsTorchFunction, dim0: builtins.int, dim1: builtins.int) -> Any:
     """Return a view of `input` with two dimensions exchanged.
 
     >>> tl.ones(2, 3).transpose(0, 1).shape
     tensorlike.Size([3, 2])
     """
 @overload
-def transpose(input: Tensor | SupportsTorchFunction, dim0: builtins.int, dim1: builtins.int) -> Any: ...
+def transpose_copy(input: Tensor, dim0: builtins.int, dim1: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def transpose_copy(input: Tensor, dim0: builtins.int, dim1: builtins.int, *, out: Tensor | None = None) -> Tensor:
+def transpose_copy(input: Tensor | SupportsTorchFunction, dim0: builtins.int, dim1: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of `input` with two dimensions swapped, in its own memory.
 
     Raises the errors of the function without `_copy`.
@@ -6309,9 +6311,9 @@ def transpose_copy(input: Tensor, dim0: builtins.int, dim1: builtins.int, *, out
             [1.]])
     """
 @overload
-def transpose_copy(input: Tensor | SupportsTorchFunction, dim0: builtins.int, dim1: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Tensor: ...
 @overload
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Tensor:
+def trapezoid(y: Tensor | SupportsTorchFunction, x: Tensor | SupportsTorchFunction | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Any:
     """Return the integral along `dim` of a function with the values `y`, by the trapezoidal rule.
 
     At the points `x`, or at points `dx` apart (1 unless given). Raises RuntimeError for booleans and for another number
@@ -6321,9 +6323,9 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
     (tensor(4.5000), tensor(6.))
     """
 @overload
-def trapezoid(y: Tensor | SupportsTorchFunction, x: Tensor | SupportsTorchFunction | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Any: ...
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Tensor: ...
 @overload
-def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Tensor:
+def trapz(y: Tensor | SupportsTorchFunction, x: Tensor | SupportsTorchFunction | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Any:
     """Return the integral along `dim` of a function with the values `y`, by the trapezoidal rule.
 
     At the points `x`, or at points `dx` apart (1 unless given). Raises RuntimeError for booleans and for another number
@@ -6333,9 +6335,9 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: 
     (tensor(4.5000), tensor(6.))
     """
 @overload
-def trapz(y: Tensor | SupportsTorchFunction, x: Tensor | SupportsTorchFunction | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Any: ...
+def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.triangular_solve: ...
 @overload
-def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.triangular_solve:
+def triangular_solve(b: Tensor | SupportsTorchFunction, A: Tensor | SupportsTorchFunction, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the solution X of A X = b for triangular matrices A, or for their transposes, and a copy of A.
 
     >>> tl.triangular_solve(tl.tensor([[3.0], [4.0]]), tl.tensor([[1.0, 1.0], [0.0, 2.0]])).solution
@@ -6345,9 +6347,9 @@ def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpos
     Same as PyTorch's function of that name, without its warning to use `linalg.solve_triangular` instead.
     """
 @overload
-def triangular_solve(b: Tensor | SupportsTorchFunction, A: Tensor | SupportsTorchFunction, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+def tril(input: Tensor | SupportsTorchFunction, diagonal: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the matrices in the last two dimensions of `input` with zeros above a diagonal (0 is the main one).
 
     Raises RuntimeError for fewer than two dimensions.
@@ -6356,8 +6358,6 @@ def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None
     tensor([[1., 0.],
             [1., 1.]])
     """
-@overload
-def tril(input: Tensor | SupportsTorchFunction, diagonal: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, layout: Any = None) -> Tensor:
     """Return the rows and the columns of the elements on and below a diagonal of a `row` by `col` matrix.
 
@@ -6366,7 +6366,9 @@ def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0,
             [0, 0, 1]])
     """
 @overload
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2.0, eps: builtins.float = 1e-06, swap: builtins.bool = False, reduction: builtins.int = 0) -> Tensor:
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2.0, eps: builtins.float = 1e-06, swap: builtins.bool = False, reduction: builtins.int = 0) -> Tensor: ...
+@overload
+def triplet_margin_loss(anchor: Tensor | SupportsTorchFunction, positive: Tensor | SupportsTorchFunction, negative: Tensor | SupportsTorchFunction, margin: builtins.float = 1.0, p: builtins.float = 2.0, eps: builtins.float = 1e-06, swap: builtins.bool = False, reduction: builtins.int = 0) -> Any:
     """Return `max(0, margin + d(anchor, positive) - d(anchor, negative))`, reduced by number.
 
     The arguments are those of `nn.functional.triplet_margin_loss`, but `margin` may have any sign; `reduction` is 0
@@ -6377,9 +6379,9 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
     tensor(0.5000)
     """
 @overload
-def triplet_margin_loss(anchor: Tensor | SupportsTorchFunction, positive: Tensor | SupportsTorchFunction, negative: Tensor | SupportsTorchFunction, margin: builtins.float = 1.0, p: builtins.float = 2.0, eps: builtins.float = 1e-06, swap: builtins.bool = False, reduction: builtins.int = 0) -> Any: ...
+def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+def triu(input: Tensor | SupportsTorchFunction, diagonal: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the matrices in the last two dimensions of `input` with zeros below a diagonal (0 is the main one).
 
     Raises RuntimeError for fewer than two dimensions.
@@ -6388,8 +6390,6 @@ def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None
     tensor([[1., 1.],
             [0., 1.]])
     """
-@overload
-def triu(input: Tensor | SupportsTorchFunction, diagonal: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, layout: Any = None) -> Tensor:
     """Return the rows and the columns of the elements on and above a diagonal of a `row` by `col` matrix.
 
@@ -6398,7 +6398,9 @@ def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0,
             [0, 1, 1]])
     """
 @overload
-def true_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def true_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def true_divide(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the quotient of `input` and `other`, element by element, with broadcasting: `div` without rounding.
 
     Integers give the default floating-point dtype.
@@ -6407,9 +6409,9 @@ def true_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor |
     tensor([0.2500, 0.5000])
     """
 @overload
-def true_divide(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def trunc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
 
     Raises NotImplementedError for boolean and complex elements.
@@ -6418,9 +6420,9 @@ def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([ 1., -1.])
     """
 @overload
-def trunc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def trunc_(input: Tensor) -> Tensor: ...
 @overload
-def trunc_(input: Tensor) -> Tensor:
+def trunc_(input: Tensor | SupportsTorchFunction) -> Any:
     """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
 
     Raises NotImplementedError for boolean and complex elements.
@@ -6428,8 +6430,6 @@ def trunc_(input: Tensor) -> Tensor:
     >>> tl.trunc(tl.tensor([1.7, -1.7]))
     tensor([ 1., -1.])
     """
-@overload
-def trunc_(input: Tensor | SupportsTorchFunction) -> Any: ...
 def typename(obj: Any, /) -> builtins.str:
     """Return the name of the type of `obj` with its module; of a tensor, its `type()`.
 
@@ -6437,7 +6437,9 @@ def typename(obj: Any, /) -> builtins.str:
     ('tensorlike.FloatTensor', 'int', 'tensorlike.tensor.parameter.Parameter')
     """
 @overload
-def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
+@overload
+def unbind(input: Tensor | SupportsTorchFunction, dim: builtins.int = 0) -> Any:
     """Remove dimension `dim`; return a tuple of views, one for each index.
 
     Raises IndexError for a tensor without dimensions.
@@ -6446,9 +6448,9 @@ def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     (tensor([1, 2]), tensor([3, 4]))
     """
 @overload
-def unbind(input: Tensor | SupportsTorchFunction, dim: builtins.int = 0) -> Any: ...
+def unbind_copy(input: Tensor, dim: builtins.int = 0, *, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]: ...
 @overload
-def unbind_copy(input: Tensor, dim: builtins.int = 0, *, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]:
+def unbind_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int = 0, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return copies of the slices along `dim`, each in its own memory, or in that of `out`.
 
     Raises the errors of the function without `_copy`.
@@ -6457,9 +6459,9 @@ def unbind_copy(input: Tensor, dim: builtins.int = 0, *, out: builtins.tuple[Ten
     (tensor(0), tensor(1))
     """
 @overload
-def unbind_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int = 0, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor: ...
 @overload
-def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
+def unflatten(input: Tensor | SupportsTorchFunction, dim: builtins.int, sizes: Sequence[builtins.int]) -> Any:
     """Return a view of `input` with dimension `dim` split into several of the given sizes, one of which may be -1.
 
     Raises RuntimeError unless their product is the size of the dimension.
@@ -6470,9 +6472,9 @@ def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -
     tensorlike.Size([2, 3, 2])
     """
 @overload
-def unflatten(input: Tensor | SupportsTorchFunction, dim: builtins.int, sizes: Sequence[builtins.int]) -> Any: ...
+def unfold_copy(input: Tensor, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def unfold_copy(input: Tensor, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: Tensor | None = None) -> Tensor:
+def unfold_copy(input: Tensor | SupportsTorchFunction, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of the windows that `unfold` returns, in its own memory.
 
     Raises the errors of the function without `_copy`.
@@ -6483,9 +6485,13 @@ def unfold_copy(input: Tensor, dimension: builtins.int, size: builtins.int, step
             [2, 3]])
     """
 @overload
-def unfold_copy(input: Tensor | SupportsTorchFunction, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Tensor: ...
 @overload
-def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Tensor:
+def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> builtins.tuple[Tensor, ...]: ...
+@overload
+def unique(input: Tensor | SupportsTorchFunction, sorted: builtins.bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Any: ...
+@overload
+def unique(input: Tensor | SupportsTorchFunction, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
     """Return the distinct elements in ascending order, or the distinct slices along `dim`.
 
     With `return_inverse` also the index of each element in the result; with `return_counts`, the number of occurrences.
@@ -6496,13 +6502,13 @@ def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: Literal[
     (tensor([1, 2, 3]), tensor([2, 1, 1]))
     """
 @overload
-def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> builtins.tuple[Tensor, ...]: ...
+def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Tensor: ...
 @overload
-def unique(input: Tensor | SupportsTorchFunction, sorted: builtins.bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Any: ...
+def unique_consecutive(input: Tensor, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> builtins.tuple[Tensor, ...]: ...
 @overload
-def unique(input: Tensor | SupportsTorchFunction, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any: ...
+def unique_consecutive(input: Tensor | SupportsTorchFunction, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Any: ...
 @overload
-def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Tensor:
+def unique_consecutive(input: Tensor | SupportsTorchFunction, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
     """Collapse each run of equal consecutive elements (or slices along `dim`) to its first.
 
     With `return_inverse` also the index of each element in the result; with `return_counts`, the lengths of the runs.
@@ -6512,13 +6518,9 @@ def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, re
     tensor([1, 2, 1])
     """
 @overload
-def unique_consecutive(input: Tensor, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> builtins.tuple[Tensor, ...]: ...
+def unravel_index(indices: Tensor, shape: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]: ...
 @overload
-def unique_consecutive(input: Tensor | SupportsTorchFunction, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Any: ...
-@overload
-def unique_consecutive(input: Tensor | SupportsTorchFunction, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any: ...
-@overload
-def unravel_index(indices: Tensor, shape: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+def unravel_index(indices: Tensor | SupportsTorchFunction, shape: builtins.int | Sequence[builtins.int]) -> Any:
     """Convert flat indices to coordinates in a tensor of that shape.
 
     Raises ValueError when an index is out of range or the shape is negative, and TypeError unless they are integers.
@@ -6527,45 +6529,45 @@ def unravel_index(indices: Tensor, shape: builtins.int | Sequence[builtins.int])
     (tensor([0, 1]), tensor([1, 2]))
     """
 @overload
-def unravel_index(indices: Tensor | SupportsTorchFunction, shape: builtins.int | Sequence[builtins.int]) -> Any: ...
+def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
 @overload
-def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+def unsafe_chunk(input: Tensor | SupportsTorchFunction, chunks: builtins.int, dim: builtins.int = 0) -> Any:
     """Return the parts that `chunk` returns, each in its own memory, so that it can be written to.
 
     >>> tl.unsafe_chunk(tl.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
     """
 @overload
-def unsafe_chunk(input: Tensor | SupportsTorchFunction, chunks: builtins.int, dim: builtins.int = 0) -> Any: ...
+def unsafe_split(input: Tensor, split_size: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
 @overload
-def unsafe_split(input: Tensor, split_size: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+def unsafe_split(input: Tensor | SupportsTorchFunction, split_size: builtins.int, dim: builtins.int = 0) -> Any:
     """Return the parts that `split` returns, each in its own memory, so that it can be written to.
 
     >>> tl.unsafe_split(tl.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
     """
 @overload
-def unsafe_split(input: Tensor | SupportsTorchFunction, split_size: builtins.int, dim: builtins.int = 0) -> Any: ...
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
 @overload
-def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+def unsafe_split_with_sizes(input: Tensor | SupportsTorchFunction, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> Any:
     """Return the parts that `split_with_sizes` returns, each in its own memory, so that it can be written to.
 
     >>> tl.unsafe_split_with_sizes(tl.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
     """
 @overload
-def unsafe_split_with_sizes(input: Tensor | SupportsTorchFunction, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> Any: ...
+def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor: ...
 @overload
-def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
+def unsqueeze(input: Tensor | SupportsTorchFunction, dim: builtins.int) -> Any:
     """Return a view of `input` with a dimension of size 1 inserted before dimension `dim`.
 
     >>> tl.ones(2).unsqueeze(0).shape, tl.ones(2).unsqueeze(-1).shape
     (tensorlike.Size([1, 2]), tensorlike.Size([2, 1]))
     """
 @overload
-def unsqueeze(input: Tensor | SupportsTorchFunction, dim: builtins.int) -> Any: ...
+def unsqueeze_copy(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def unsqueeze_copy(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor:
+def unsqueeze_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of `input` with a dimension of size 1 inserted, in its own memory.
 
     Raises the errors of the function without `_copy`.
@@ -6573,8 +6575,6 @@ def unsqueeze_copy(input: Tensor, dim: builtins.int, *, out: Tensor | None = Non
     >>> tl.unsqueeze_copy(tl.ones(2), 0)
     tensor([[1., 1.]])
     """
-@overload
-def unsqueeze_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def use_deterministic_algorithms(mode: builtins.bool, *, warn_only: builtins.bool = False) -> None:
     """Set whether only deterministic algorithms may be used.
 
@@ -6587,7 +6587,9 @@ def use_deterministic_algorithms(mode: builtins.bool, *, warn_only: builtins.boo
     >>> tl.use_deterministic_algorithms(False)
     """
 @overload
-def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor:
+def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor: ...
+@overload
+def vander(x: Tensor | SupportsTorchFunction, N: builtins.int | None = None, increasing: builtins.bool = False) -> Any:
     """Return the powers of each element of a vector as a row, the highest first unless `increasing`.
 
     There are N of them, as many as elements if N is left out. Raises RuntimeError unless `x` is a vector. Composes
@@ -6601,9 +6603,9 @@ def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool =
             [3, 1]])
     """
 @overload
-def vander(x: Tensor | SupportsTorchFunction, N: builtins.int | None = None, increasing: builtins.bool = False) -> Any: ...
+def var(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def var(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | None = None) -> Tensor:
+def var(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the variance over the dimensions `dim`, or over all: the sum of squared deviations, divided by their
     number minus `correction`.
 
@@ -6614,18 +6616,18 @@ def var(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.boo
     tensor(1.2500)
     """
 @overload
-def var(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def var_mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
-def var_mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[Tensor, Tensor]:
+def var_mean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Any:
     """Return the variance and the mean over the dimensions `dim`, or over all; see `var`.
 
     >>> tl.var_mean(tl.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
 @overload
-def var_mean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Any: ...
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def vdot(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the sum of the products of the elements of two vectors, those of the first conjugated.
 
     Raises RuntimeError for anything else than two vectors of one length and dtype.
@@ -6634,9 +6636,9 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor(1.+0.j)
     """
 @overload
-def vdot(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def view_as_complex(input: Tensor) -> Tensor: ...
 @overload
-def view_as_complex(input: Tensor) -> Tensor:
+def view_as_complex(input: Tensor | SupportsTorchFunction) -> Any:
     """Return a view of a real tensor whose last dimension holds the two parts as a complex one.
 
     Takes float32 and float64 with a last dimension of size 2 and stride 1; raises RuntimeError otherwise.
@@ -6645,9 +6647,9 @@ def view_as_complex(input: Tensor) -> Tensor:
     tensor([1.+2.j, 3.-4.j])
     """
 @overload
-def view_as_complex(input: Tensor | SupportsTorchFunction) -> Any: ...
+def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def view_as_complex_copy(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of pairs of parts as complex elements, in its own memory.
 
     Raises the errors of the function without `_copy`.
@@ -6656,9 +6658,9 @@ def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.+2.j])
     """
 @overload
-def view_as_complex_copy(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def view_as_real(input: Tensor) -> Tensor: ...
 @overload
-def view_as_real(input: Tensor) -> Tensor:
+def view_as_real(input: Tensor | SupportsTorchFunction) -> Any:
     """Return a view of a complex tensor as a real one with a last dimension of size 2, the two parts.
 
     Raises RuntimeError for a real tensor.
@@ -6668,9 +6670,9 @@ def view_as_real(input: Tensor) -> Tensor:
             [ 3., -4.]])
     """
 @overload
-def view_as_real(input: Tensor | SupportsTorchFunction) -> Any: ...
+def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def view_as_real_copy(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of complex elements as pairs of their parts, in its own memory.
 
     Raises the errors of the function without `_copy`.
@@ -6679,9 +6681,9 @@ def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([[1., 2.]])
     """
 @overload
-def view_as_real_copy(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def view_copy(input: Tensor, size: Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def view_copy(input: Tensor, size: Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor:
+def view_copy(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a copy of the elements of `input` in the shape `size`, in its own memory.
 
     Raises the errors of the function without `_copy`.
@@ -6691,30 +6693,34 @@ def view_copy(input: Tensor, size: Sequence[builtins.int], *, out: Tensor | None
             [2, 3]])
     """
 @overload
-def view_copy(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def vsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]: ...
 @overload
-def vsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+def vsplit(input: Tensor | SupportsTorchFunction, indices_or_sections: builtins.int | Sequence[builtins.int]) -> Any:
     """Split `input` along its first dimension: evenly, or at given indices.
 
     >>> tl.vsplit(tl.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
     """
 @overload
-def vsplit(input: Tensor | SupportsTorchFunction, indices_or_sections: builtins.int | Sequence[builtins.int]) -> Any: ...
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+def vstack(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the tensors joined along their first dimension; one-dimensional ones are rows.
 
     >>> tl.vstack([tl.tensor([1, 2]), tl.tensor([3, 4])])
     tensor([[1, 2],
             [3, 4]])
     """
-@overload
-def vstack(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def wait(future: Any[Any]) -> Any:
     """Wait for a future and return its result."""
 @overload
-def where(condition: Tensor) -> builtins.tuple[Tensor, ...]:
+def where(condition: Tensor) -> builtins.tuple[Tensor, ...]: ...
+@overload
+def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def where(condition: Tensor | SupportsTorchFunction) -> Any: ...
+@overload
+def where(condition: Tensor | SupportsTorchFunction, input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the elements of `input` where `condition` is true and those of `other` elsewhere, with broadcasting.
 
     With a condition alone, the indices of its true elements, one tensor a dimension. The condition must be boolean;
@@ -6725,13 +6731,9 @@ def where(condition: Tensor) -> builtins.tuple[Tensor, ...]:
     (tensor([0., 2.]), (tensor([1]),))
     """
 @overload
-def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
+def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def where(condition: Tensor | SupportsTorchFunction) -> Any: ...
-@overload
-def where(condition: Tensor | SupportsTorchFunction, input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-@overload
-def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def xlogy(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -6740,9 +6742,9 @@ def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None 
     tensor([0., 0.])
     """
 @overload
-def xlogy(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def xlogy_(input: Tensor | Number, other: Tensor | Number) -> Tensor: ...
 @overload
-def xlogy_(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+def xlogy_(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number) -> Any:
     """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -6751,18 +6753,18 @@ def xlogy_(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     tensor([0., 0.])
     """
 @overload
-def xlogy_(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+def zero_(input: Tensor) -> Tensor: ...
 @overload
-def zero_(input: Tensor) -> Tensor:
+def zero_(input: Tensor | SupportsTorchFunction) -> Any:
     """Write zeros to all elements of `input`, and return it.
 
     >>> tl.ones(2).zero_()
     tensor([0., 0.])
     """
 @overload
-def zero_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def zeros(*size: builtins.int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
 @overload
-def zeros(*size: builtins.int, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+def zeros(size: Sequence[builtins.int], *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return a tensor of zeros of the shape `size`, given as integers or as one sequence.
 
     >>> tl.zeros(2, 3)
@@ -6770,13 +6772,11 @@ def zeros(*size: builtins.int, out: Tensor | None = None, dtype: Dtype | None = 
             [0., 0., 0.]])
     """
 @overload
-def zeros(size: Sequence[builtins.int], *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor: ...
+def zeros_like(input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
 @overload
-def zeros_like(input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def zeros_like(input: Tensor | SupportsTorchFunction, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any:
     """Return zeros of the shape, dtype and device of `input`.
 
     >>> tl.zeros_like(tl.tensor([1, 2]))
     tensor([0, 0])
     """
-@overload
-def zeros_like(input: Tensor | SupportsTorchFunction, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any: ...

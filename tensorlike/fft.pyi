@@ -10,7 +10,9 @@ from typing import Any, overload
 
 
 @overload
-def fft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def fft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def fft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the discrete Fourier transform of `input`, along `dim`.
 
     `n` is the length of the signal, cut off or padded with zeros; without it its own size.
@@ -22,9 +24,9 @@ def fft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, no
     tensor([ 7.+0.0000j, -2.+1.7321j, -2.-1.7321j])
     """
 @overload
-def fft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def fft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def fft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def fft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the discrete Fourier transform of `input`, over two dimensions.
 
     Over the two dimensions `dim`, in the sizes `s`, as `fft` does along one.
@@ -34,8 +36,6 @@ def fft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, 
     tensor([[11.+0.j, -3.+0.j],
             [-5.+0.j,  1.+0.j]])
     """
-@overload
-def fft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def fftfreq(n: builtins.int, d: builtins.float = 1.0, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor:
     """Return the frequencies of the results of `fft` for `n` samples that are `d` apart.
 
@@ -45,7 +45,9 @@ def fftfreq(n: builtins.int, d: builtins.float = 1.0, *, out: Tensor | None = No
     tensor([ 0.0000,  0.5000, -1.0000, -0.5000])
     """
 @overload
-def fftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def fftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def fftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the discrete Fourier transform of `input`, over several dimensions.
 
     Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `fft` does along one.
@@ -56,9 +58,9 @@ def fftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, 
             [-5.+0.j,  1.+0.j]])
     """
 @overload
-def fftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def fftshift(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor: ...
 @overload
-def fftshift(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
+def fftshift(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None) -> Any:
     """Move the zero frequency of a result of `fft` to the middle of each dimension in `dim`, or of all.
 
     Raises IndexError when a dimension is out of range.
@@ -67,9 +69,9 @@ def fftshift(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = 
     tensor([-0.5000, -0.2500,  0.0000,  0.2500])
     """
 @overload
-def fftshift(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None) -> Any: ...
+def hfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def hfft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the real Fourier transform of a signal with Hermitian symmetry, of which `input` is one half, along `dim`.
 
     `n` is the length of the signal, cut off or padded with zeros; without it `2 * (size - 1)`, which assumes an even one.
@@ -81,9 +83,9 @@ def hfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, n
     tensor([ 9., -3.,  1., -3.])
     """
 @overload
-def hfft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def hfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def hfft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the real Fourier transform of a signal with Hermitian symmetry, of which `input` is one half, over two dimensions.
 
     Over the two dimensions `dim`, in the sizes `s`, as `hfft` does along one. The half is that of the last dimension.
@@ -94,9 +96,9 @@ def hfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None,
             [-5.,  1.]])
     """
 @overload
-def hfft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def hfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def hfftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the real Fourier transform of a signal with Hermitian symmetry, of which `input` is one half, over several dimensions.
 
     Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `hfft` does along one. The half is that of the last dimension.
@@ -107,9 +109,9 @@ def hfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None,
             [-5.,  1.]])
     """
 @overload
-def hfftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def ifft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def ifft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def ifft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the inverse of `fft`, along `dim`.
 
     `n` is the length of the signal, cut off or padded with zeros; without it its own size.
@@ -121,9 +123,9 @@ def ifft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, n
     tensor([ 2.3333+0.0000j, -0.6667-0.5774j, -0.6667+0.5774j])
     """
 @overload
-def ifft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def ifft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def ifft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def ifft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the inverse of `fft2`, over two dimensions.
 
     Over the two dimensions `dim`, in the sizes `s`, as `ifft` does along one.
@@ -134,9 +136,9 @@ def ifft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None,
             [-1.2500+0.j,  0.2500+0.j]])
     """
 @overload
-def ifft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def ifftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def ifftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def ifftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the inverse of `fftn`, over several dimensions.
 
     Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `ifft` does along one.
@@ -147,9 +149,9 @@ def ifftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None,
             [-1.2500+0.j,  0.2500+0.j]])
     """
 @overload
-def ifftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def ifftshift(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor: ...
 @overload
-def ifftshift(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
+def ifftshift(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None) -> Any:
     """Undo `fftshift`: move the zero frequency back to the beginning of each dimension.
 
     Raises IndexError when a dimension is out of range.
@@ -158,9 +160,9 @@ def ifftshift(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None =
     tensor([ 0.,  1., -1.])
     """
 @overload
-def ifftshift(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None) -> Any: ...
+def ihfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def ihfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def ihfft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the inverse of `hfft`, along `dim`.
 
     `n` is the length of the signal, cut off or padded with zeros; without it its own size.
@@ -172,9 +174,9 @@ def ihfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, 
     tensor([ 2.3333-0.0000j, -0.6667-0.5774j])
     """
 @overload
-def ihfft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def ihfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def ihfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def ihfft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the inverse of `hfft2`, over two dimensions.
 
     Over the two dimensions `dim`, in the sizes `s`, as `ihfft` does along one. The half is that of the last dimension.
@@ -185,9 +187,9 @@ def ihfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None
             [-1.2500-0.j,  0.2500-0.j]])
     """
 @overload
-def ihfft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def ihfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def ihfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def ihfftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the inverse of `hfftn`, over several dimensions.
 
     Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `ihfft` does along one. The half is that of the last dimension.
@@ -198,9 +200,9 @@ def ihfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None
             [-1.2500-0.j,  0.2500-0.j]])
     """
 @overload
-def ihfftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def irfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def irfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def irfft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the real signal whose half spectrum, as of `rfft`, is `input`, along `dim`.
 
     `n` is the length of the signal, cut off or padded with zeros; without it `2 * (size - 1)`, which assumes an even one.
@@ -212,9 +214,9 @@ def irfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, 
     tensor([ 2.2500, -0.7500,  0.2500, -0.7500])
     """
 @overload
-def irfft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def irfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def irfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def irfft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the real signal whose half spectrum, as of `rfft2`, is `input`, over two dimensions.
 
     Over the two dimensions `dim`, in the sizes `s`, as `irfft` does along one. The half is that of the last dimension.
@@ -225,9 +227,9 @@ def irfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None
             [-1.2500,  0.2500]])
     """
 @overload
-def irfft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def irfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def irfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def irfftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the real signal whose half spectrum, as of `rfftn`, is `input`, over several dimensions.
 
     Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `irfft` does along one. The half is that of the last dimension.
@@ -238,9 +240,9 @@ def irfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None
             [-1.2500,  0.2500]])
     """
 @overload
-def irfftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def rfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def rfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def rfft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the non-redundant half of the Fourier transform of a real `input`, along `dim`.
 
     `n` is the length of the signal, cut off or padded with zeros; without it its own size.
@@ -252,9 +254,9 @@ def rfft(input: Tensor, n: builtins.int | None = None, dim: builtins.int = -1, n
     tensor([ 7.+0.0000j, -2.+1.7321j])
     """
 @overload
-def rfft(input: Tensor | SupportsTorchFunction, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def rfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def rfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def rfft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the non-redundant half of the Fourier transform of a real `input`, over two dimensions.
 
     Over the two dimensions `dim`, in the sizes `s`, as `rfft` does along one. The half is that of the last dimension.
@@ -264,8 +266,6 @@ def rfft2(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None,
     tensor([[11.+0.j, -3.+0.j],
             [-5.+0.j,  1.+0.j]])
     """
-@overload
-def rfft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int = ..., norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
 def rfftfreq(n: builtins.int, d: builtins.float = 1.0, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False) -> Tensor:
     """Return the frequencies of the results of `rfft` for `n` samples that are `d` apart.
 
@@ -275,7 +275,9 @@ def rfftfreq(n: builtins.int, d: builtins.float = 1.0, *, out: Tensor | None = N
     tensor([0.0000, 0.5000, 1.0000])
     """
 @overload
-def rfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def rfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def rfftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the non-redundant half of the Fourier transform of a real `input`, over several dimensions.
 
     Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `rfft` does along one. The half is that of the last dimension.
@@ -285,5 +287,3 @@ def rfftn(input: Tensor, s: Sequence[builtins.int] | builtins.int | None = None,
     tensor([[11.+0.j, -3.+0.j],
             [-5.+0.j,  1.+0.j]])
     """
-@overload
-def rfftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | builtins.int | None = None, dim: Sequence[builtins.int] | builtins.int | None = None, norm: builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...

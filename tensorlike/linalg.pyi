@@ -11,7 +11,9 @@ from typing import Any, overload
 from .tensor.ops.linalg.checks import LinAlgError as LinAlgError
 
 @overload
-def cholesky(A: Tensor, *, upper: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def cholesky(A: Tensor, *, upper: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
+@overload
+def cholesky(A: Tensor | SupportsTorchFunction, *, upper: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the lower triangular L with A = L L^H of a Hermitian positive-definite matrix, or of each of a batch.
 
     Only the lower triangle of A is read; with `upper` only the upper one, and the result is L^H. Raises `LinAlgError`
@@ -22,9 +24,9 @@ def cholesky(A: Tensor, *, upper: builtins.bool = False, out: Tensor | None = No
             [1., 2.]])
     """
 @overload
-def cholesky(A: Tensor | SupportsTorchFunction, *, upper: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def cholesky_ex(A: Tensor, *, upper: builtins.bool = False, check_errors: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_cholesky_ex: ...
 @overload
-def cholesky_ex(A: Tensor, *, upper: builtins.bool = False, check_errors: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_cholesky_ex:
+def cholesky_ex(A: Tensor | SupportsTorchFunction, *, upper: builtins.bool = False, check_errors: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the factor of `linalg.cholesky`, and for each matrix an integer that is 0 when there is one.
 
     Otherwise `info` is the order of the first leading minor that is not positive, and the factor is that of the minors
@@ -34,9 +36,9 @@ def cholesky_ex(A: Tensor, *, upper: builtins.bool = False, check_errors: builti
     tensor(2, dtype=tensorlike.int32)
     """
 @overload
-def cholesky_ex(A: Tensor | SupportsTorchFunction, *, upper: builtins.bool = False, check_errors: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def cond(A: Tensor, p: Number | builtins.str | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def cond(A: Tensor, p: Number | builtins.str | None = None, *, out: Tensor | None = None) -> Tensor:
+def cond(A: Tensor | SupportsTorchFunction, p: Number | builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the condition number of a matrix: its norm times that of its inverse, in the norm `p`.
 
     `p` is one of the orders of `linalg.matrix_norm`, None the same as 2. A has shape (..., m, n), square unless `p` is
@@ -46,9 +48,9 @@ def cond(A: Tensor, p: Number | builtins.str | None = None, *, out: Tensor | Non
     tensor(2.)
     """
 @overload
-def cond(A: Tensor | SupportsTorchFunction, p: Number | builtins.str | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def cross(input: Tensor, other: Tensor, *, dim: builtins.int = -1, out: Tensor | None = None) -> Tensor: ...
 @overload
-def cross(input: Tensor, other: Tensor, *, dim: builtins.int = -1, out: Tensor | None = None) -> Tensor:
+def cross(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, dim: builtins.int = -1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the cross products of vectors of three elements along dimension `dim`; the other dimensions broadcast.
 
     Raises RuntimeError for vectors of another size, and for different numbers of dimensions or dtypes.
@@ -57,9 +59,9 @@ def cross(input: Tensor, other: Tensor, *, dim: builtins.int = -1, out: Tensor |
     tensor([0, 0, 1])
     """
 @overload
-def cross(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, dim: builtins.int = -1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def det(A: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+def det(A: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the determinant of a square matrix, or of each of a batch.
 
     A has shape (..., n, n), the result (...). Raises RuntimeError unless A holds square matrices of floating-point or
@@ -69,18 +71,18 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor(6.)
     """
 @overload
-def det(A: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def diagonal(A: Tensor, *, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor: ...
 @overload
-def diagonal(A: Tensor, *, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
+def diagonal(A: Tensor | SupportsTorchFunction, *, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Any:
     """Return a view of the diagonals of the matrices in two dimensions, by default the last, as a last dimension.
 
     >>> tl.linalg.diagonal(tl.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
 @overload
-def diagonal(A: Tensor | SupportsTorchFunction, *, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Any: ...
+def eig(A: Tensor, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_eig: ...
 @overload
-def eig(A: Tensor, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_eig:
+def eig(A: Tensor | SupportsTorchFunction, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the eigenvalues and the eigenvectors, as columns of length one, of a square matrix. Both are complex.
 
     A has shape (..., n, n). Raises RuntimeError for numbers that are not finite. The gradient is finite where the
@@ -90,9 +92,9 @@ def eig(A: Tensor, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_
     tensor([ 1., -1.])
     """
 @overload
-def eig(A: Tensor | SupportsTorchFunction, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def eigh(A: Tensor, UPLO: builtins.str = 'L', *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_eigh: ...
 @overload
-def eigh(A: Tensor, UPLO: builtins.str = 'L', *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_eigh:
+def eigh(A: Tensor | SupportsTorchFunction, UPLO: builtins.str = 'L', *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the eigenvalues, real and ascending, and the eigenvectors, as columns, of a Hermitian matrix.
 
     A has shape (..., n, n). Only its lower triangle is read, or the upper one if `UPLO` is "U". The gradient is finite
@@ -102,9 +104,9 @@ def eigh(A: Tensor, UPLO: builtins.str = 'L', *, out: builtins.tuple[Tensor, ...
     tensor([1., 2.])
     """
 @overload
-def eigh(A: Tensor | SupportsTorchFunction, UPLO: builtins.str = 'L', *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+def eigvals(A: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the eigenvalues of a square matrix, or of each of a batch, as complex numbers in no particular order.
 
     A has shape (..., n, n), the result (..., n). Raises RuntimeError for numbers that are not finite.
@@ -113,9 +115,9 @@ def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([ 1., -1.])
     """
 @overload
-def eigvals(A: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def eigvalsh(A: Tensor, UPLO: builtins.str = 'L', *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def eigvalsh(A: Tensor, UPLO: builtins.str = 'L', *, out: Tensor | None = None) -> Tensor:
+def eigvalsh(A: Tensor | SupportsTorchFunction, UPLO: builtins.str = 'L', *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the eigenvalues of a Hermitian matrix, or of each of a batch, which are real, in ascending order.
 
     A has shape (..., n, n), the result (..., n). Only the lower triangle is read, or the upper one if `UPLO` is "U".
@@ -124,9 +126,9 @@ def eigvalsh(A: Tensor, UPLO: builtins.str = 'L', *, out: Tensor | None = None) 
     tensor([1., 2.])
     """
 @overload
-def eigvalsh(A: Tensor | SupportsTorchFunction, UPLO: builtins.str = 'L', *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+def householder_product(input: Tensor | SupportsTorchFunction, tau: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the first n columns of the product of the reflections that `geqrf` gives, for each matrix of a batch.
 
     `input` of shape (..., m, n) has the vectors below its diagonal, `tau` of shape (..., k) with k <= n <= m their
@@ -138,9 +140,9 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None
             [-0.8000]])
     """
 @overload
-def householder_product(input: Tensor | SupportsTorchFunction, tau: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+def inv(A: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the inverse of a square matrix, or of each of a batch.
 
     Shape (..., n, n), of floating-point or complex numbers. Raises `LinAlgError` for a singular matrix and RuntimeError
@@ -151,9 +153,9 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
             [0.0000, 0.2500]])
     """
 @overload
-def inv(A: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def inv_ex(A: Tensor, *, check_errors: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_inv_ex: ...
 @overload
-def inv_ex(A: Tensor, *, check_errors: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_inv_ex:
+def inv_ex(A: Tensor | SupportsTorchFunction, *, check_errors: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the inverse of each matrix, and for each an integer that is 0 when it exists.
 
     Otherwise `info` is the number, from 1 on, of a diagonal element that is zero in the decomposition, and the inverse
@@ -163,9 +165,9 @@ def inv_ex(A: Tensor, *, check_errors: builtins.bool = False, out: builtins.tupl
     tensor(2, dtype=tensorlike.int32)
     """
 @overload
-def inv_ex(A: Tensor | SupportsTorchFunction, *, check_errors: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def ldl_factor(input: Tensor, *, hermitian: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_ldl_factor: ...
 @overload
-def ldl_factor(input: Tensor, *, hermitian: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_ldl_factor:
+def ldl_factor(input: Tensor | SupportsTorchFunction, *, hermitian: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the factors of A = L D L^T, by the pivoting of Bunch and Kaufman, in the compact form of LAPACK.
 
     A is symmetric, or with `hermitian` Hermitian, and then A = L D L^H; only the lower triangle is read. The unit lower
@@ -178,9 +180,9 @@ def ldl_factor(input: Tensor, *, hermitian: builtins.bool = False, out: builtins
             [0.5000, 4.0000]])
     """
 @overload
-def ldl_factor(input: Tensor | SupportsTorchFunction, *, hermitian: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def ldl_factor_ex(input: Tensor, *, hermitian: builtins.bool = False, check_errors: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_ldl_factor_ex: ...
 @overload
-def ldl_factor_ex(input: Tensor, *, hermitian: builtins.bool = False, check_errors: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_ldl_factor_ex:
+def ldl_factor_ex(input: Tensor | SupportsTorchFunction, *, hermitian: builtins.bool = False, check_errors: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the result of `linalg.ldl_factor`, and for each matrix the number of a zero on the diagonal of D, or 0.
 
     Raises `LinAlgError` for a zero only with `check_errors`.
@@ -189,9 +191,9 @@ def ldl_factor_ex(input: Tensor, *, hermitian: builtins.bool = False, check_erro
     tensor(1, dtype=tensorlike.int32)
     """
 @overload
-def ldl_factor_ex(input: Tensor | SupportsTorchFunction, *, hermitian: builtins.bool = False, check_errors: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
-def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def ldl_solve(LD: Tensor | SupportsTorchFunction, pivots: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorchFunction, *, hermitian: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the solution X of A X = B from the result of `linalg.ldl_factor` for A, with the same `hermitian`.
 
     LD has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit and for
@@ -203,9 +205,9 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: builtins.bool
             [1.]])
     """
 @overload
-def ldl_solve(LD: Tensor | SupportsTorchFunction, pivots: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorchFunction, *, hermitian: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def lstsq(A: Tensor, B: Tensor, rcond: builtins.float | None = None, *, driver: builtins.str | None = None, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_lstsq: ...
 @overload
-def lstsq(A: Tensor, B: Tensor, rcond: builtins.float | None = None, *, driver: builtins.str | None = None, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_lstsq:
+def lstsq(A: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorchFunction, rcond: builtins.float | None = None, *, driver: builtins.str | None = None, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the X that makes the norm of A X - B least, with the residuals, the rank of A and its singular values.
 
     A has shape (..., m, n), B (..., m, k), or one vector for each matrix. Singular values that are not above `rcond`
@@ -217,9 +219,9 @@ def lstsq(A: Tensor, B: Tensor, rcond: builtins.float | None = None, *, driver: 
     tensor([[2.0000]])
     """
 @overload
-def lstsq(A: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorchFunction, rcond: builtins.float | None = None, *, driver: builtins.str | None = None, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def lu(A: Tensor, *, pivot: builtins.bool = True, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_lu: ...
 @overload
-def lu(A: Tensor, *, pivot: builtins.bool = True, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_lu:
+def lu(A: Tensor | SupportsTorchFunction, *, pivot: builtins.bool = True, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return a permutation P, a lower triangular L with ones on its diagonal and an upper triangular U with A = P L U.
 
     For A of shape (..., m, n) and k = min(m, n) they have shapes (..., m, m), (..., m, k) and (..., k, n). Raises
@@ -230,9 +232,9 @@ def lu(A: Tensor, *, pivot: builtins.bool = True, out: builtins.tuple[Tensor, ..
             [0., 1.]])
     """
 @overload
-def lu(A: Tensor | SupportsTorchFunction, *, pivot: builtins.bool = True, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def lu_factor(A: Tensor, *, pivot: builtins.bool = True, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_lu_factor: ...
 @overload
-def lu_factor(A: Tensor, *, pivot: builtins.bool = True, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_lu_factor:
+def lu_factor(A: Tensor | SupportsTorchFunction, *, pivot: builtins.bool = True, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the factors of A = P L U in one matrix, and the row exchanges, counted from 1.
 
     L without its diagonal of ones lies below U. A has shape (..., m, n), `pivots` (..., min(m, n)). Raises
@@ -242,9 +244,9 @@ def lu_factor(A: Tensor, *, pivot: builtins.bool = True, out: builtins.tuple[Ten
     tensor([2, 2], dtype=tensorlike.int32)
     """
 @overload
-def lu_factor(A: Tensor | SupportsTorchFunction, *, pivot: builtins.bool = True, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def lu_factor_ex(A: Tensor, *, pivot: builtins.bool = True, check_errors: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_lu_factor_ex: ...
 @overload
-def lu_factor_ex(A: Tensor, *, pivot: builtins.bool = True, check_errors: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_lu_factor_ex:
+def lu_factor_ex(A: Tensor | SupportsTorchFunction, *, pivot: builtins.bool = True, check_errors: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the result of `linalg.lu_factor`, and for each matrix the number of a pivot that is zero, or 0.
 
     Raises `LinAlgError` for a zero only with `check_errors`.
@@ -253,9 +255,9 @@ def lu_factor_ex(A: Tensor, *, pivot: builtins.bool = True, check_errors: builti
     tensor(1, dtype=tensorlike.int32)
     """
 @overload
-def lu_factor_ex(A: Tensor | SupportsTorchFunction, *, pivot: builtins.bool = True, check_errors: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: builtins.bool = True, adjoint: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
-def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: builtins.bool = True, adjoint: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def lu_solve(LU: Tensor | SupportsTorchFunction, pivots: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorchFunction, *, left: builtins.bool = True, adjoint: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the solution X of A X = B from the result of `linalg.lu_factor` for A.
 
     With `left=False` the equation is X A = B, and `adjoint` puts the adjoint of A in its place. LU has shape (..., n,
@@ -267,18 +269,18 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: builtins.bool = Tru
             [3.]])
     """
 @overload
-def lu_solve(LU: Tensor | SupportsTorchFunction, pivots: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorchFunction, *, left: builtins.bool = True, adjoint: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def matmul(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the matrix product of two tensors, as `matmul` in the main namespace does.
 
     >>> tl.linalg.matmul(tl.eye(2), tl.ones(2))
     tensor([1., 1.])
     """
 @overload
-def matmul(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def matrix_exp(A: Tensor) -> Tensor: ...
 @overload
-def matrix_exp(A: Tensor) -> Tensor:
+def matrix_exp(A: Tensor | SupportsTorchFunction) -> Any:
     """Return the exponential of a square matrix, or of each of a batch: the sum of its powers over factorials.
 
     A has shape (..., n, n). Raises RuntimeError unless A holds square matrices of floating-point or complex numbers.
@@ -288,9 +290,9 @@ def matrix_exp(A: Tensor) -> Tensor:
             [0., 1.]])
     """
 @overload
-def matrix_exp(A: Tensor | SupportsTorchFunction) -> Any: ...
+def matrix_norm(A: Tensor, ord: Number | builtins.str = 'fro', dim: builtins.tuple[builtins.int, builtins.int] = ..., keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def matrix_norm(A: Tensor, ord: Number | builtins.str = 'fro', dim: builtins.tuple[builtins.int, builtins.int] = ..., keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor:
+def matrix_norm(A: Tensor | SupportsTorchFunction, ord: Number | builtins.str = 'fro', dim: builtins.tuple[builtins.int, builtins.int] = ..., keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the norms of the matrices that lie in the two dimensions `dim`.
 
     `ord` is "fro" (the root of the sum of squares), "nuc" (the sum of the singular values), 2 and -2 (the greatest and
@@ -301,9 +303,9 @@ def matrix_norm(A: Tensor, ord: Number | builtins.str = 'fro', dim: builtins.tup
     tensor(6.)
     """
 @overload
-def matrix_norm(A: Tensor | SupportsTorchFunction, ord: Number | builtins.str = 'fro', dim: builtins.tuple[builtins.int, builtins.int] = ..., keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def matrix_power(A: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def matrix_power(A: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Tensor:
+def matrix_power(A: Tensor | SupportsTorchFunction, n: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a square matrix, or each of a batch, multiplied `n` times by itself, as `matrix_power` does.
 
     >>> tl.linalg.matrix_power(tl.tensor([[1, 1], [0, 1]]), 5)
@@ -311,9 +313,9 @@ def matrix_power(A: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Te
             [0, 1]])
     """
 @overload
-def matrix_power(A: Tensor | SupportsTorchFunction, n: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def matrix_rank(A: Tensor, *, atol: Tensor | Number | None = None, rtol: Tensor | Number | None = None, hermitian: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
-def matrix_rank(A: Tensor, *, atol: Tensor | Number | None = None, rtol: Tensor | Number | None = None, hermitian: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def matrix_rank(A: Tensor | SupportsTorchFunction, *, atol: Tensor | SupportsTorchFunction | Number | None = None, rtol: Tensor | SupportsTorchFunction | Number | None = None, hermitian: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the rank of a matrix, or of each of a batch: the number of singular values that are not zero.
 
     Those that are not above `atol` or `rtol` times the greatest count as zero; by default `rtol` is the greater size of
@@ -324,9 +326,9 @@ def matrix_rank(A: Tensor, *, atol: Tensor | Number | None = None, rtol: Tensor 
     tensor(1)
     """
 @overload
-def matrix_rank(A: Tensor | SupportsTorchFunction, *, atol: Tensor | SupportsTorchFunction | Number | None = None, rtol: Tensor | SupportsTorchFunction | Number | None = None, hermitian: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+def multi_dot(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the product of two or more matrices, in the cheapest order; the first and the last may be vectors.
 
     A vector at the beginning is a row, one at the end a column; their dimensions of size 1 are removed from the result.
@@ -336,9 +338,9 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     tensor([12., 12.])
     """
 @overload
-def multi_dot(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def norm(input: Tensor, ord: Number | builtins.str | None = None, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None, dtype: Dtype | None = None) -> Tensor: ...
 @overload
-def norm(input: Tensor, ord: Number | builtins.str | None = None, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None, dtype: Dtype | None = None) -> Tensor:
+def norm(input: Tensor | SupportsTorchFunction, ord: Number | builtins.str | None = None, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None, dtype: Dtype | None = None) -> Any:
     """Return a vector norm over one dimension, or a matrix norm over two.
 
     Without `ord` it is the vector norm of order 2, over all dimensions unless `dim` names some. With `ord` and without
@@ -348,9 +350,9 @@ def norm(input: Tensor, ord: Number | builtins.str | None = None, dim: builtins.
     tensor(5.)
     """
 @overload
-def norm(input: Tensor | SupportsTorchFunction, ord: Number | builtins.str | None = None, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None, dtype: Dtype | None = None) -> Any: ...
+def pinv(A: Tensor, *, atol: Tensor | Number | None = None, rtol: Tensor | Number | None = None, hermitian: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
-def pinv(A: Tensor, *, atol: Tensor | Number | None = None, rtol: Tensor | Number | None = None, hermitian: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def pinv(A: Tensor | SupportsTorchFunction, *, atol: Tensor | SupportsTorchFunction | Number | None = None, rtol: Tensor | SupportsTorchFunction | Number | None = None, hermitian: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Moore-Penrose pseudoinverse of a matrix, or of each of a batch.
 
     A has shape (..., m, n), the result (..., n, m). Singular values that are not above `atol` or `rtol` times the
@@ -362,9 +364,9 @@ def pinv(A: Tensor, *, atol: Tensor | Number | None = None, rtol: Tensor | Numbe
             [0.0000, 0.0000]])
     """
 @overload
-def pinv(A: Tensor | SupportsTorchFunction, *, atol: Tensor | SupportsTorchFunction | Number | None = None, rtol: Tensor | SupportsTorchFunction | Number | None = None, hermitian: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def qr(A: Tensor, mode: builtins.str = 'reduced', *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_qr: ...
 @overload
-def qr(A: Tensor, mode: builtins.str = 'reduced', *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_qr:
+def qr(A: Tensor | SupportsTorchFunction, mode: builtins.str = 'reduced', *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return a matrix Q with orthonormal columns and an upper triangular R whose product is A, of shape (..., m, n).
 
     With k = min(m, n), `mode` "reduced" gives Q (..., m, k) and R (..., k, n), "complete" (..., m, m) and (..., m, n),
@@ -375,9 +377,9 @@ def qr(A: Tensor, mode: builtins.str = 'reduced', *, out: builtins.tuple[Tensor,
     True
     """
 @overload
-def qr(A: Tensor | SupportsTorchFunction, mode: builtins.str = 'reduced', *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def slogdet(A: Tensor, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_slogdet: ...
 @overload
-def slogdet(A: Tensor, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_slogdet:
+def slogdet(A: Tensor | SupportsTorchFunction, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the sign of the determinant of a square matrix, and the logarithm of its absolute value.
 
     They are finite where the determinant itself would overflow. A has shape (..., n, n), both results (...). The sign
@@ -387,9 +389,9 @@ def slogdet(A: Tensor, *, out: builtins.tuple[Tensor, ...] | None = None) -> ret
     tensor(-1.)
     """
 @overload
-def slogdet(A: Tensor | SupportsTorchFunction, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def solve(A: Tensor, B: Tensor, *, left: builtins.bool = True, out: Tensor | None = None) -> Tensor: ...
 @overload
-def solve(A: Tensor, B: Tensor, *, left: builtins.bool = True, out: Tensor | None = None) -> Tensor:
+def solve(A: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorchFunction, *, left: builtins.bool = True, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the solution X of A X = B, or of X A = B if `left` is False, for square matrices A.
 
     A has shape (..., n, n); B (..., n, k), or one vector for each matrix; batches broadcast. Raises `LinAlgError` for a
@@ -399,9 +401,9 @@ def solve(A: Tensor, B: Tensor, *, left: builtins.bool = True, out: Tensor | Non
     tensor([1.0000, 0.5000])
     """
 @overload
-def solve(A: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorchFunction, *, left: builtins.bool = True, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def solve_ex(A: Tensor, B: Tensor, *, left: builtins.bool = True, check_errors: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_solve_ex: ...
 @overload
-def solve_ex(A: Tensor, B: Tensor, *, left: builtins.bool = True, check_errors: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_solve_ex:
+def solve_ex(A: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorchFunction, *, left: builtins.bool = True, check_errors: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the solution of `linalg.solve`, and for each matrix an integer that is 0 when there is one.
 
     Raises `LinAlgError` for a singular matrix only with `check_errors`.
@@ -410,9 +412,9 @@ def solve_ex(A: Tensor, B: Tensor, *, left: builtins.bool = True, check_errors: 
     tensor(1, dtype=tensorlike.int32)
     """
 @overload
-def solve_ex(A: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorchFunction, *, left: builtins.bool = True, check_errors: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def solve_triangular(A: Tensor, B: Tensor, *, upper: builtins.bool, left: builtins.bool = True, unitriangular: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...
 @overload
-def solve_triangular(A: Tensor, B: Tensor, *, upper: builtins.bool, left: builtins.bool = True, unitriangular: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def solve_triangular(A: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorchFunction, *, upper: builtins.bool, left: builtins.bool = True, unitriangular: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the solution X of A X = B, or of X A = B if `left` is False, for triangular matrices A.
 
     Only the triangle that `upper` names is read, and with `unitriangular` the diagonal is taken to be one. A has shape
@@ -423,9 +425,9 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: builtins.bool, left: builti
             [2.]])
     """
 @overload
-def solve_triangular(A: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorchFunction, *, upper: builtins.bool, left: builtins.bool = True, unitriangular: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def svd(A: Tensor, full_matrices: builtins.bool = True, *, driver: builtins.str | None = None, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_svd: ...
 @overload
-def svd(A: Tensor, full_matrices: builtins.bool = True, *, driver: builtins.str | None = None, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.linalg_svd:
+def svd(A: Tensor | SupportsTorchFunction, full_matrices: builtins.bool = True, *, driver: builtins.str | None = None, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return unitary matrices U and Vh and the singular values S, in descending order, with A = U diag(S) Vh.
 
     For A of shape (..., m, n) and k = min(m, n), S is real and has shape (..., k), U (..., m, m) and Vh (..., n, n), or
@@ -437,9 +439,9 @@ def svd(A: Tensor, full_matrices: builtins.bool = True, *, driver: builtins.str 
     tensor([4., 3.])
     """
 @overload
-def svd(A: Tensor | SupportsTorchFunction, full_matrices: builtins.bool = True, *, driver: builtins.str | None = None, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+def svdvals(A: Tensor, *, driver: builtins.str | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def svdvals(A: Tensor, *, driver: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
+def svdvals(A: Tensor | SupportsTorchFunction, *, driver: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the singular values of a matrix, or of each of a batch, in descending order.
 
     A has shape (..., m, n), the result (..., min(m, n)); it is real. Raises `LinAlgError` for numbers that are not
@@ -449,9 +451,9 @@ def svdvals(A: Tensor, *, driver: builtins.str | None = None, out: Tensor | None
     tensor([4., 3.])
     """
 @overload
-def svdvals(A: Tensor | SupportsTorchFunction, *, driver: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def tensorinv(A: Tensor, ind: builtins.int = 2, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def tensorinv(A: Tensor, ind: builtins.int = 2, *, out: Tensor | None = None) -> Tensor:
+def tensorinv(A: Tensor | SupportsTorchFunction, ind: builtins.int = 2, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the inverse of A as a linear map: its first `ind` dimensions are the rows, the others the columns.
 
     The sizes of both multiply to the same number; the result has the columns' sizes first. Raises `LinAlgError` if A
@@ -461,9 +463,9 @@ def tensorinv(A: Tensor, ind: builtins.int = 2, *, out: Tensor | None = None) ->
     tensorlike.Size([6, 2, 3])
     """
 @overload
-def tensorinv(A: Tensor | SupportsTorchFunction, ind: builtins.int = 2, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[builtins.int] | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[builtins.int] | None = None, *, out: Tensor | None = None) -> Tensor:
+def tensorsolve(A: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int] | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the solution X of `tensordot(A, X, X.ndim) == B`, with A as a linear map.
 
     The first dimensions of A are those of B, in number of elements; the dimensions `dims` of A are moved to the end
@@ -473,9 +475,9 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[builtins.int] | None = None
     tensor([1., 1., 1., 1., 1., 1.])
     """
 @overload
-def tensorsolve(A: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int] | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def vander(x: Tensor, *, N: builtins.int | None = None) -> Tensor: ...
 @overload
-def vander(x: Tensor, *, N: builtins.int | None = None) -> Tensor:
+def vander(x: Tensor | SupportsTorchFunction, *, N: builtins.int | None = None) -> Any:
     """Return the powers from 0 to N - 1 of each element of `x` as a last dimension; N is `x.shape[-1]` if left out.
 
     Raises RuntimeError for a tensor without dimensions, and for N below 2. Composes `cumprod`.
@@ -486,9 +488,9 @@ def vander(x: Tensor, *, N: builtins.int | None = None) -> Tensor:
             [1, 3, 9]])
     """
 @overload
-def vander(x: Tensor | SupportsTorchFunction, *, N: builtins.int | None = None) -> Any: ...
+def vecdot(x: Tensor, y: Tensor, *, dim: builtins.int = -1, out: Tensor | None = None) -> Tensor: ...
 @overload
-def vecdot(x: Tensor, y: Tensor, *, dim: builtins.int = -1, out: Tensor | None = None) -> Tensor:
+def vecdot(x: Tensor | SupportsTorchFunction, y: Tensor | SupportsTorchFunction, *, dim: builtins.int = -1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the inner products of the vectors along dimension `dim`, with the conjugate of `x`; the rest broadcasts.
 
     Composes a product and a sum.
@@ -497,9 +499,9 @@ def vecdot(x: Tensor, y: Tensor, *, dim: builtins.int = -1, out: Tensor | None =
     tensor([3., 7.])
     """
 @overload
-def vecdot(x: Tensor | SupportsTorchFunction, y: Tensor | SupportsTorchFunction, *, dim: builtins.int = -1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def vector_norm(x: Tensor, ord: Number = 2, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
-def vector_norm(x: Tensor, ord: Number = 2, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor:
+def vector_norm(x: Tensor | SupportsTorchFunction, ord: Number = 2, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the norms of the vectors along the dimensions `dim`: the `ord`-th root of the sum of absolute powers.
 
     `ord` may be any real number, infinity and minus infinity (the greatest and the least absolute value) and 0 (how
@@ -509,5 +511,3 @@ def vector_norm(x: Tensor, ord: Number = 2, dim: builtins.int | Sequence[builtin
     >>> tl.linalg.vector_norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
     tensor([ 5., 10.])
     """
-@overload
-def vector_norm(x: Tensor | SupportsTorchFunction, ord: Number = 2, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...

@@ -9,7 +9,9 @@ from typing import Any, overload
 
 
 @overload
-def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
+@overload
+def amax(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the greatest over the dimensions `dim`, or over all, of the elements whose `mask` is True.
 
     `mask` broadcasts to `input`; where nothing is left the result is the least number of the dtype. Raises
@@ -19,9 +21,9 @@ def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None
     tensor(4.)
     """
 @overload
-def amax(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def amin(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
 @overload
-def amin(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def amin(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the least over the dimensions `dim`, or over all, of the elements whose `mask` is True.
 
     `mask` broadcasts to `input`; where nothing is left the result is the greatest number of the dtype. Raises
@@ -31,9 +33,9 @@ def amin(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None
     tensor(3.)
     """
 @overload
-def amin(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def argmax(input: Tensor, dim: builtins.int | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
 @overload
-def argmax(input: Tensor, dim: builtins.int | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def argmax(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the index along `dim`, or in the flattened tensor, of the greatest element whose `mask` is True.
 
     `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Raises NotImplementedError for
@@ -43,9 +45,9 @@ def argmax(input: Tensor, dim: builtins.int | None = None, *, keepdim: builtins.
     tensor(2)
     """
 @overload
-def argmax(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def argmin(input: Tensor, dim: builtins.int | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
 @overload
-def argmin(input: Tensor, dim: builtins.int | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def argmin(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the index along `dim`, or in the flattened tensor, of the least element whose `mask` is True.
 
     `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Raises NotImplementedError for
@@ -55,9 +57,9 @@ def argmin(input: Tensor, dim: builtins.int | None = None, *, keepdim: builtins.
     tensor(0)
     """
 @overload
-def argmin(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def cumprod(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
 @overload
-def cumprod(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def cumprod(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the running products along `dim` of the elements whose `mask` is True.
 
     `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Composes `cumprod`.
@@ -66,9 +68,9 @@ def cumprod(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mas
     tensor([ 3.,  3., 12.])
     """
 @overload
-def cumprod(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def cumsum(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
 @overload
-def cumsum(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def cumsum(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the running sums along `dim` of the elements whose `mask` is True.
 
     `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Composes `cumsum`.
@@ -77,9 +79,9 @@ def cumsum(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask
     tensor([1., 1., 5.])
     """
 @overload
-def cumsum(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def log_softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
 @overload
-def log_softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def log_softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithm of `masked.softmax` along `dim`, computed without overflow, -inf where `mask` is False.
 
     `mask` broadcasts to `input`; where nothing is left the result is NaN. Composes `log_softmax`.
@@ -88,9 +90,9 @@ def log_softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None,
     tensor([-0.6931,    -inf, -0.6931])
     """
 @overload
-def log_softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def logaddexp(input: Tensor, other: Tensor, *, dtype: Dtype | None = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None) -> Tensor: ...
 @overload
-def logaddexp(input: Tensor, other: Tensor, *, dtype: Dtype | None = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None) -> Tensor:
+def logaddexp(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, dtype: Dtype | None = None, input_mask: Tensor | SupportsTorchFunction | None = None, other_mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithm of the sum of the exponentials of both tensors, counting each where its mask is True.
 
     The masks broadcast to their tensors, and these to each other. The result has the dtype of `input`, or `dtype`.
@@ -101,9 +103,9 @@ def logaddexp(input: Tensor, other: Tensor, *, dtype: Dtype | None = None, input
     tensor([0.6931, 1.0000])
     """
 @overload
-def logaddexp(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, dtype: Dtype | None = None, input_mask: Tensor | SupportsTorchFunction | None = None, other_mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
 @overload
-def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def logsumexp(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithm of the sum of exponentials over `dim`, or over all, of the elements whose `mask` is True.
 
     `mask` broadcasts to `input`; where nothing is left the result is -inf. It has the dtype of `input`, or `dtype`.
@@ -113,9 +115,9 @@ def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None =
     tensor(0.6931)
     """
 @overload
-def logsumexp(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
 @overload
-def mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def mean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the mean over the dimensions `dim`, or over all, of the elements whose `mask` is True.
 
     `mask` broadcasts to `input`; where nothing is left the mean is NaN. Raises ValueError for integers without a
@@ -125,9 +127,9 @@ def mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None
     tensor(3.5000)
     """
 @overload
-def mean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def median(input: Tensor, dim: builtins.int = -1, *, keepdim: builtins.bool = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
 @overload
-def median(input: Tensor, dim: builtins.int = -1, *, keepdim: builtins.bool = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def median(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1, *, keepdim: builtins.bool = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the median along `dim` of the elements whose `mask` is True, the lower of two.
 
     `mask` broadcasts to `input`. NaN is left out too, and where nothing is left the median is NaN; raises ValueError
@@ -137,9 +139,9 @@ def median(input: Tensor, dim: builtins.int = -1, *, keepdim: builtins.bool = Fa
     tensor(3.)
     """
 @overload
-def median(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1, *, keepdim: builtins.bool = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def norm(input: Tensor, ord: builtins.float | None = 2.0, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
 @overload
-def norm(input: Tensor, ord: builtins.float | None = 2.0, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def norm(input: Tensor | SupportsTorchFunction, ord: builtins.float | None = 2.0, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the vector norm of order `ord` over `dim`, or over all dimensions, of the elements whose `mask` is True.
 
     `mask` broadcasts to `input`. Raises RuntimeError for integers. Composes the vector norm of the input with zeros in
@@ -149,9 +151,9 @@ def norm(input: Tensor, ord: builtins.float | None = 2.0, dim: builtins.int | Se
     tensor(5.)
     """
 @overload
-def norm(input: Tensor | SupportsTorchFunction, ord: builtins.float | None = 2.0, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def normalize(input: Tensor, ord: builtins.float, dim: builtins.int, *, eps: builtins.float = 1e-12, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
 @overload
-def normalize(input: Tensor, ord: builtins.float, dim: builtins.int, *, eps: builtins.float = 1e-12, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def normalize(input: Tensor | SupportsTorchFunction, ord: builtins.float, dim: builtins.int, *, eps: builtins.float = 1e-12, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input` divided by its `masked.norm` of order `ord` along `dim`, or by `eps` where that is more.
 
     `mask` broadcasts to `input`, and where it is False the result is 0. Raises RuntimeError for integers.
@@ -160,9 +162,9 @@ def normalize(input: Tensor, ord: builtins.float, dim: builtins.int, *, eps: bui
     tensor([0.6000, 0.0000, 0.8000])
     """
 @overload
-def normalize(input: Tensor | SupportsTorchFunction, ord: builtins.float, dim: builtins.int, *, eps: builtins.float = 1e-12, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def prod(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
 @overload
-def prod(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def prod(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the product over the dimensions `dim`, or over all, of the elements whose `mask` is True.
 
     `mask` broadcasts to `input`. Integers are multiplied in int64, and where nothing is left the product is 1. Raises
@@ -172,9 +174,9 @@ def prod(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None
     tensor(12.)
     """
 @overload
-def prod(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
 @overload
-def softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the exponentials along `dim` of the elements whose `mask` is True, divided by their sum, 0 for the others.
 
     `mask` broadcasts to `input`; where nothing is left the result is NaN. Composes `softmax`.
@@ -183,9 +185,9 @@ def softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mas
     tensor([0.5000, 0.0000, 0.5000])
     """
 @overload
-def softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def softmin(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
 @overload
-def softmin(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def softmin(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `masked.softmax` along `dim` of the negative of `input`.
 
     `mask` broadcasts to `input`; where nothing is left the result is NaN. Composes `softmax`.
@@ -194,9 +196,9 @@ def softmin(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None, mas
     tensor([0.5000, 0.0000, 0.5000])
     """
 @overload
-def softmin(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def std(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, *, correction: Any = None, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
 @overload
-def std(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, *, correction: Any = None, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def std(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, *, correction: Any = None, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the standard deviation over `dim`, or over all dimensions, of the elements whose `mask` is True.
 
     `mask` broadcasts to `input`. It is the root of `masked.var`, with the same parameters.
@@ -205,9 +207,9 @@ def std(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None,
     tensor(1.)
     """
 @overload
-def std(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, *, correction: Any = None, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def sum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
 @overload
-def sum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def sum(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the sum over the dimensions `dim`, or over all, of the elements whose `mask` is True.
 
     `mask` broadcasts to `input`. Integers are summed in int64, and where nothing is left the sum is 0. Raises
@@ -217,9 +219,9 @@ def sum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None,
     tensor(5.)
     """
 @overload
-def sum(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def var(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, *, correction: Any = None, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor: ...
 @overload
-def var(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, *, correction: Any = None, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def var(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, *, correction: Any = None, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the variance over the dimensions `dim`, or over all, of the elements whose `mask` is True.
 
     `mask` broadcasts to `input`. Divided by their number less `correction`, which is 1 unless given, or 0 with
@@ -228,5 +230,3 @@ def var(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None,
     >>> tl.masked.var(tl.tensor([3.0, 7.0, 5.0]), mask=tl.tensor([True, False, True]))
     tensor(2.)
     """
-@overload
-def var(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | None = None, unbiased: builtins.bool | None = None, *, correction: Any = None, keepdim: builtins.bool | None = False, dtype: Dtype | None = None, mask: Tensor | SupportsTorchFunction | None = None) -> Any: ...

@@ -10,7 +10,9 @@ from typing import Any, overload
 
 
 @overload
-def airy_ai(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def airy_ai(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def airy_ai(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return Airy's function Ai of each element. PyTorch gives it no derivative. Needs SciPy.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -19,9 +21,9 @@ def airy_ai(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.2317, 0.0349])
     """
 @overload
-def airy_ai(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def bessel_j0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Bessel function of the first kind, of order 0, of each element.
 
     PyTorch gives it no derivative. Needs SciPy.
@@ -31,9 +33,9 @@ def bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.9385, 0.2239])
     """
 @overload
-def bessel_j0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def bessel_j1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bessel_j1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def bessel_j1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Bessel function of the first kind, of order 1, of each element.
 
     PyTorch gives it no derivative. Needs SciPy.
@@ -43,9 +45,9 @@ def bessel_j1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.2423, 0.5767])
     """
 @overload
-def bessel_j1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def bessel_y0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bessel_y0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def bessel_y0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Bessel function of the second kind, of order 0, of each element.
 
     PyTorch gives it no derivative. Needs SciPy.
@@ -55,9 +57,9 @@ def bessel_y0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([-0.4445,  0.5104])
     """
 @overload
-def bessel_y0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def bessel_y1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def bessel_y1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def bessel_y1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Bessel function of the second kind, of order 1, of each element.
 
     PyTorch gives it no derivative. Needs SciPy.
@@ -67,9 +69,9 @@ def bessel_y1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([-1.4715, -0.1070])
     """
 @overload
-def bessel_y1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def chebyshev_polynomial_t(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Chebyshev polynomial of the first kind of degree `n` at each element of `input`.
 
     Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
@@ -79,9 +81,9 @@ def chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number, *, out: T
     tensor([-0.8750, -1.0000])
     """
 @overload
-def chebyshev_polynomial_t(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def chebyshev_polynomial_u(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Chebyshev polynomial of the second kind of degree `n` at each element of `input`.
 
     Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
@@ -91,9 +93,9 @@ def chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number, *, out: T
     tensor([-0.7500, -1.0000])
     """
 @overload
-def chebyshev_polynomial_u(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def chebyshev_polynomial_v(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Chebyshev polynomial of the third kind of degree `n` at each element of `input`.
 
     Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
@@ -103,9 +105,9 @@ def chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number, *, out: T
     tensor([-1.2500, -1.0000])
     """
 @overload
-def chebyshev_polynomial_v(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def chebyshev_polynomial_w(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Chebyshev polynomial of the fourth kind of degree `n` at each element of `input`.
 
     Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
@@ -115,9 +117,9 @@ def chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number, *, out: T
     tensor([-0.2500, -1.0000])
     """
 @overload
-def chebyshev_polynomial_w(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def digamma(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the derivative of `lgamma` of each element; nan for a negative integer, -inf for 0. Needs SciPy.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -126,9 +128,9 @@ def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([-0.5772, -1.9635])
     """
 @overload
-def digamma(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def entr(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `-input * log(input)` of each element: 0 for 0, and -inf for a negative one.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -137,9 +139,9 @@ def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 0.3466])
     """
 @overload
-def entr(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def erf(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0.
 
     Needs SciPy.
@@ -149,9 +151,9 @@ def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 0.8427])
     """
 @overload
-def erf(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def erfc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the complementary error function `1 - erf(input)` of each element, exact where that is close to 0.
 
     Needs SciPy.
@@ -161,9 +163,9 @@ def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.0000, 0.1573])
     """
 @overload
-def erfc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def erfcx(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `exp(input ** 2) * erfc(input)` of each element, which neither overflows nor vanishes for large ones.
 
     Needs SciPy.
@@ -173,9 +175,9 @@ def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.0000, 0.0561])
     """
 @overload
-def erfcx(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def erfinv(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the number whose error function each element is; nan for one outside [-1, 1]. Needs SciPy.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -184,9 +186,9 @@ def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 0.4769])
     """
 @overload
-def erfinv(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def exp2(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return 2 to the power of each element.
 
     Integers give the default floating-point dtype.
@@ -195,9 +197,9 @@ def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1., 8.])
     """
 @overload
-def exp2(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def expit(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def expit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def expit(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `1 / (1 + exp(-input))` for each element.
 
     Integers give the default floating-point dtype.
@@ -206,9 +208,9 @@ def expit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.5000, 1.0000])
     """
 @overload
-def expit(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def expm1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return e to the power of each element, less 1, exact for small elements.
 
     Integers give the default floating-point dtype.
@@ -217,9 +219,9 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 1.7183])
     """
 @overload
-def expm1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def gammainc(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the regularized lower incomplete gamma function of order `input` at `other`, with broadcasting.
 
     The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
@@ -229,9 +231,9 @@ def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tens
     tensor([0.6321, 0.5940])
     """
 @overload
-def gammainc(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def gammaincc(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the regularized upper incomplete gamma function of order `input` at `other`, with broadcasting.
 
     The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
@@ -241,9 +243,9 @@ def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
     tensor([0.3679, 0.4060])
     """
 @overload
-def gammaincc(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def gammaln(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithm of the absolute value of the gamma function of each element. Needs SciPy.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -252,9 +254,9 @@ def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 1.7918])
     """
 @overload
-def gammaln(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def hermite_polynomial_h(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hermite_polynomial_h(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def hermite_polynomial_h(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the physicist's Hermite polynomial of degree `n` at each element of `input`.
 
     Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
@@ -264,9 +266,9 @@ def hermite_polynomial_h(input: Tensor | Number, n: Tensor | Number, *, out: Ten
     tensor([-1.7500, -5.0000])
     """
 @overload
-def hermite_polynomial_h(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def hermite_polynomial_he(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hermite_polynomial_he(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def hermite_polynomial_he(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the probabilist's Hermite polynomial of degree `n` at each element of `input`.
 
     Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
@@ -276,9 +278,9 @@ def hermite_polynomial_he(input: Tensor | Number, n: Tensor | Number, *, out: Te
     tensor([-0.9375, -1.3750])
     """
 @overload
-def hermite_polynomial_he(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def i0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the modified Bessel function of the first kind, of order 0, of each element. Needs SciPy.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -287,9 +289,9 @@ def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.0635, 2.2796])
     """
 @overload
-def i0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def i0e(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def i0e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def i0e(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `i0` of each element, scaled by `exp(-abs(input))`. Needs SciPy.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -298,9 +300,9 @@ def i0e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.6450, 0.3085])
     """
 @overload
-def i0e(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def i1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def i1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the modified Bessel function of the first kind, of order 1, of each element. Needs SciPy.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -309,9 +311,9 @@ def i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.2579, 1.5906])
     """
 @overload
-def i1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def i1e(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `i1` of each element, scaled by `exp(-abs(input))`. Needs SciPy.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -320,9 +322,9 @@ def i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.1564, 0.2153])
     """
 @overload
-def i1e(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def laguerre_polynomial_l(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def laguerre_polynomial_l(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def laguerre_polynomial_l(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Laguerre polynomial of degree `n` at each element of `input`.
 
     Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
@@ -332,9 +334,9 @@ def laguerre_polynomial_l(input: Tensor | Number, n: Tensor | Number, *, out: Te
     tensor([ 0.5312, -0.1458])
     """
 @overload
-def laguerre_polynomial_l(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def legendre_polynomial_p(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def legendre_polynomial_p(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def legendre_polynomial_p(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Legendre polynomial of degree `n` at each element of `input`.
 
     Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
@@ -344,9 +346,9 @@ def legendre_polynomial_p(input: Tensor | Number, n: Tensor | Number, *, out: Te
     tensor([-0.4062, -0.4375])
     """
 @overload
-def legendre_polynomial_p(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def log1p(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the natural logarithm of 1 plus each element, exact for small elements.
 
     Integers give the default floating-point dtype.
@@ -355,9 +357,9 @@ def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 0.6931])
     """
 @overload
-def log1p(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def log_ndtr(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithm of `ndtr` of each element, exact where that is close to 0. Needs SciPy.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -366,9 +368,9 @@ def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([ -0.6931, -53.2313])
     """
 @overload
-def log_ndtr(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def log_softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None) -> Tensor: ...
 @overload
-def log_softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None) -> Tensor:
+def log_softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None) -> Any:
     """Return the logarithm of `softmax` along `dim`, computed without overflow.
 
     `dtype` converts the input first; without it integers are refused with a NotImplementedError.
@@ -377,9 +379,9 @@ def log_softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None)
     tensor([-0.6931, -0.6931])
     """
 @overload
-def log_softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None) -> Any: ...
+def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
+def logit(input: Tensor | SupportsTorchFunction, eps: builtins.float | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
 
     With `eps`, elements are clamped to [eps, 1 - eps] first; without, elements outside [0, 1] give nan.
@@ -389,9 +391,9 @@ def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | Non
     tensor([0.0000, 1.0986])
     """
 @overload
-def logit(input: Tensor | SupportsTorchFunction, eps: builtins.float | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def logsumexp(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithm of the sum of exponentials over the dimensions `dim`, computed without overflow.
 
     Integers are converted to the default floating-point dtype.
@@ -400,9 +402,9 @@ def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim
     tensor(100.6931)
     """
 @overload
-def logsumexp(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def modified_bessel_i0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def modified_bessel_i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def modified_bessel_i0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the modified Bessel function of the first kind, of order 0, of each element.
 
     PyTorch gives it no derivative. Needs SciPy.
@@ -412,9 +414,9 @@ def modified_bessel_i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.0635, 2.2796])
     """
 @overload
-def modified_bessel_i0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def modified_bessel_i1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def modified_bessel_i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def modified_bessel_i1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the modified Bessel function of the first kind, of order 1, of each element.
 
     PyTorch gives it no derivative. Needs SciPy.
@@ -424,9 +426,9 @@ def modified_bessel_i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.2579, 1.5906])
     """
 @overload
-def modified_bessel_i1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def modified_bessel_k0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the modified Bessel function of the second kind, of order 0, of each element.
 
     PyTorch gives it no derivative. Needs SciPy.
@@ -436,9 +438,9 @@ def modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.9244, 0.1139])
     """
 @overload
-def modified_bessel_k0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def modified_bessel_k1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the modified Bessel function of the second kind, of order 1, of each element.
 
     PyTorch gives it no derivative. Needs SciPy.
@@ -448,9 +450,9 @@ def modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.6564, 0.1399])
     """
 @overload
-def modified_bessel_k1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def multigammaln(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def multigammaln(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -> Tensor:
+def multigammaln(input: Tensor | SupportsTorchFunction, p: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithm of the multivariate gamma function of dimension `p` of each element.
 
     Elements are greater than `(p - 1) / 2`. Integers give the default floating-point dtype. Raises RuntimeError when
@@ -460,9 +462,9 @@ def multigammaln(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -
     tensor([0.4516, 1.5502])
     """
 @overload
-def multigammaln(input: Tensor | SupportsTorchFunction, p: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def ndtr(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the standard normal distribution function of each element. Needs SciPy.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -471,9 +473,9 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.5000, 0.8413])
     """
 @overload
-def ndtr(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def ndtri(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the quantile of the standard normal distribution at each element, the inverse of `ndtr`.
 
     Elements outside [0, 1] give nan. Needs SciPy.
@@ -483,9 +485,9 @@ def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.0000, 1.2816])
     """
 @overload
-def ndtri(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def polygamma(n: builtins.int, input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the n-th derivative of the digamma function of each element.
 
     Integers give the default floating-point dtype. Raises RuntimeError for a negative `n`. Needs SciPy.
@@ -494,9 +496,9 @@ def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> T
     tensor([1.6449, 4.9348])
     """
 @overload
-def polygamma(n: builtins.int, input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def psi(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def psi(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def psi(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the derivative of `lgamma` of each element; nan for a negative integer, -inf for 0. Needs SciPy.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -505,9 +507,9 @@ def psi(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([-0.5772, -1.9635])
     """
 @overload
-def psi(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = None) -> Tensor: ...
 @overload
-def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = None) -> Tensor:
+def round(input: Tensor | SupportsTorchFunction, *, decimals: builtins.int = 0, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
 
     With `decimals`, to that many digits after the point, or before it if negative. Integers come back as they are, and
@@ -518,9 +520,9 @@ def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = Non
     (tensor([ 0.,  2., -1.]), tensor([0.1200]))
     """
 @overload
-def round(input: Tensor | SupportsTorchFunction, *, decimals: builtins.int = 0, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def scaled_modified_bessel_k0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `exp(input) * modified_bessel_k0(input)` of each element.
 
     PyTorch gives it no derivative. Needs SciPy.
@@ -530,9 +532,9 @@ def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Te
     tensor([1.5241, 0.8416])
     """
 @overload
-def scaled_modified_bessel_k0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def scaled_modified_bessel_k1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `exp(input) * modified_bessel_k1(input)` of each element.
 
     PyTorch gives it no derivative. Needs SciPy.
@@ -542,9 +544,9 @@ def scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Te
     tensor([2.7310, 1.0335])
     """
 @overload
-def scaled_modified_bessel_k1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def shifted_chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def shifted_chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def shifted_chebyshev_polynomial_t(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Chebyshev polynomial of the first kind of degree `n` at `2 * input - 1`.
 
     Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
@@ -554,9 +556,9 @@ def shifted_chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number, *
     tensor([-0.5000, -0.0000])
     """
 @overload
-def shifted_chebyshev_polynomial_t(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def shifted_chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def shifted_chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def shifted_chebyshev_polynomial_u(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Chebyshev polynomial of the second kind of degree `n` at `2 * input - 1`.
 
     Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
@@ -566,9 +568,9 @@ def shifted_chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number, *
     tensor([0., -0.])
     """
 @overload
-def shifted_chebyshev_polynomial_u(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def shifted_chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def shifted_chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def shifted_chebyshev_polynomial_v(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Chebyshev polynomial of the third kind of degree `n` at `2 * input - 1`.
 
     Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
@@ -578,9 +580,9 @@ def shifted_chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number, *
     tensor([1., 1.])
     """
 @overload
-def shifted_chebyshev_polynomial_v(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def shifted_chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def shifted_chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def shifted_chebyshev_polynomial_w(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Chebyshev polynomial of the fourth kind of degree `n` at `2 * input - 1`.
 
     Both broadcast; a negative degree gives 0. PyTorch gives it no derivative. Needs SciPy.
@@ -590,9 +592,9 @@ def shifted_chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number, *
     tensor([-1., -1.])
     """
 @overload
-def shifted_chebyshev_polynomial_w(input: Tensor | SupportsTorchFunction | Number, n: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def sinc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `sin(pi * input) / (pi * input)` for each element, 1 for 0.
 
     Integers give the default floating-point dtype.
@@ -601,9 +603,9 @@ def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([ 1.0000,  0.6366, -0.2122])
     """
 @overload
-def sinc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None) -> Tensor: ...
 @overload
-def softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None) -> Tensor:
+def softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None) -> Any:
     """Return the softmax along `dim`: exponentials divided by their sum.
 
     `dtype` converts the input first; without it integers are refused with a NotImplementedError.
@@ -612,9 +614,9 @@ def softmax(input: Tensor, dim: builtins.int, *, dtype: Dtype | None = None) -> 
     tensor([0.5000, 0.5000])
     """
 @overload
-def softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: Dtype | None = None) -> Any: ...
+def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def spherical_bessel_j0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the spherical Bessel function of the first kind, of order 0, of each element: `sin(input) / input`.
 
     PyTorch gives it no derivative. Needs SciPy.
@@ -624,9 +626,9 @@ def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.9589, 0.4546])
     """
 @overload
-def spherical_bessel_j0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def xlog1py(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input * log1p(other)`, and 0 where `input` is 0, element by element, with broadcasting.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -635,9 +637,9 @@ def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | Non
     tensor([0.0000, 1.3863])
     """
 @overload
-def xlog1py(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def xlogy(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
 
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -646,9 +648,9 @@ def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None 
     tensor([0., 0.])
     """
 @overload
-def xlogy(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def zeta(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def zeta(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def zeta(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return Hurwitz's zeta function: the sum of `(k + other) ** -input` over `k` from 0 on, with broadcasting.
 
     The result is nan unless `input` is greater than 1; only `other` has a derivative. Needs SciPy.
@@ -657,5 +659,3 @@ def zeta(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None =
     >>> tl.special.zeta(tl.tensor([2.0, 4.0]), 1)
     tensor([1.6449, 1.0823])
     """
-@overload
-def zeta(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...

@@ -14,7 +14,7 @@ A function has the overloads that `typing.overload` gives its declaration, or it
   `__torch_function__` gives results the type of the operand; not one that leaves results as they are (`Form.nowrap`);
 - types that do not override (`Parameter`) return plain tensors: class `PlainResults` says so for each of these methods
   but those that write their tensor;
-- the docstring stands in the first overload, where editors look for it.
+- the docstring stands in the last overload: Jedi looks there, and others in all.
 """
 
 from __future__ import annotations
@@ -280,14 +280,12 @@ def function_stub(
     if plain and not differs:
         return []
     indent = "    " if method else ""
-    # Editors show what the method of the base says.
-    documented = [] if plain else docstring(function, indent + "    ")
     lines = []
-    for text in texts:
+    for index, text in enumerate(texts, 1):
         if len(texts) > 1:
             lines.append(f"{indent}@{names.known('overload')}")
+        documented = docstring(function, indent + "    ") if index == len(texts) else []
         lines += [f"{indent}def {name}{text}:", *documented] if documented else [f"{indent}def {name}{text}: ..."]
-        documented = []
     if method and (name in INPLACE or name in vars(object)):
         lines[0] += "  # type: ignore[override, misc]"
     return lines
@@ -364,7 +362,7 @@ def property_stub(name: str, row: Any, setters: dict[str, Any], names: Names, *,
     if plain and text == names.text(result, tensor=keeps):
         return []
     lines = ["    @property", f"    def {name}(self) -> {text}:"]
-    documented = [] if plain else docstring(row.function, "        ")
+    documented = docstring(row.function, "        ")
     lines = [*lines, *documented] if documented else [lines[0], f"{lines[1]} ..."]
     if name in setters:
         value = names.text(list(inspect.signature(setters[name]).parameters.values())[1].annotation)

@@ -10,7 +10,9 @@ from typing import Any as Any
 from typing import TYPE_CHECKING as TYPE_CHECKING
 
 @overload
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor: ...
+@overload
+def adaptive_avg_pool1d(input: Tensor | SupportsTorchFunction, output_size: Any) -> Any:
     """Average over `output_size` windows along the last dimension.
 
     `input` has the shape (N, C, L) or (C, L). Raises RuntimeError for another.
@@ -19,9 +21,9 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     tensor([[2., 4.]])
     """
 @overload
-def adaptive_avg_pool1d(input: Tensor | SupportsTorchFunction, output_size: Any) -> Any: ...
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor: ...
 @overload
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor | SupportsTorchFunction, output_size: Any) -> Any:
     """Average over `output_size` windows of the last two dimensions.
 
     `input` has the shape (N, C, H, W) or (C, H, W); None in `output_size` stands for the input's own size.
@@ -30,9 +32,9 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     tensor([[[1., 2.]]])
     """
 @overload
-def adaptive_avg_pool2d(input: Tensor | SupportsTorchFunction, output_size: Any) -> Any: ...
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor: ...
 @overload
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor | SupportsTorchFunction, output_size: Any) -> Any:
     """Average over `output_size` windows of the last three dimensions.
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W); None in `output_size` stands for the input's own size.
@@ -41,9 +43,11 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     tensor([[[[3.5000]]]])
     """
 @overload
-def adaptive_avg_pool3d(input: Tensor | SupportsTorchFunction, output_size: Any) -> Any: ...
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor: ...
 @overload
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor:
+def adaptive_max_pool1d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool1d(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any:
     """Return the maxima of `output_size` windows along the last dimension.
 
     `input` has the shape (N, C, L) or (C, L). With `return_indices` also returns their indices.
@@ -52,11 +56,9 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: Literal
     tensor([[5., 5.]])
     """
 @overload
-def adaptive_max_pool1d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
-def adaptive_max_pool1d(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any: ...
-@overload
-def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+def adaptive_max_pool1d_with_indices(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any:
     """Return what `adaptive_max_pool1d` returns with `return_indices=True`, whatever that is here.
 
     >>> x = tl.arange(4.0).reshape(1, 4)
@@ -65,9 +67,11 @@ def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_ind
     tensor([3])
     """
 @overload
-def adaptive_max_pool1d_with_indices(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any: ...
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor: ...
 @overload
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor:
+def adaptive_max_pool2d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool2d(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any:
     """Return the maxima of `output_size` windows of the last two dimensions.
 
     `input` has the shape (N, C, H, W) or (C, H, W). With `return_indices` also returns their indices.
@@ -76,11 +80,9 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: Literal
     tensor([[[3.]]])
     """
 @overload
-def adaptive_max_pool2d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
-def adaptive_max_pool2d(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any: ...
-@overload
-def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+def adaptive_max_pool2d_with_indices(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any:
     """Return what `adaptive_max_pool2d` returns with `return_indices=True`, whatever that is here.
 
     >>> x = tl.arange(4.0).reshape(1, 1, 4)
@@ -89,9 +91,11 @@ def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_ind
     tensor([3])
     """
 @overload
-def adaptive_max_pool2d_with_indices(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any: ...
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor: ...
 @overload
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: Literal[False] = False) -> Tensor:
+def adaptive_max_pool3d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool3d(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any:
     """Return the maxima of `output_size` windows of the last three dimensions.
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W). With `return_indices` also returns their indices.
@@ -100,11 +104,9 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: Literal
     tensor([[[[7.]]]])
     """
 @overload
-def adaptive_max_pool3d(input: Tensor, output_size: Any, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
-def adaptive_max_pool3d(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any: ...
-@overload
-def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+def adaptive_max_pool3d_with_indices(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any:
     """Return what `adaptive_max_pool3d` returns with `return_indices=True`, whatever that is here.
 
     >>> x = tl.arange(4.0).reshape(1, 1, 1, 4)
@@ -113,9 +115,9 @@ def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_ind
     tensor([3])
     """
 @overload
-def adaptive_max_pool3d_with_indices(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any: ...
+def affine_grid(theta: Tensor, size: Any, align_corners: builtins.bool | None = None) -> Tensor: ...
 @overload
-def affine_grid(theta: Tensor, size: Any, align_corners: builtins.bool | None = None) -> Tensor:
+def affine_grid(theta: Tensor | SupportsTorchFunction, size: Any, align_corners: builtins.bool | None = None) -> Any:
     """Return the grid of the points to which affine maps send the pixels of images or volumes, for `grid_sample`.
 
     `theta` has the shape (N, 2, 3) for a `size` of (N, C, H, W), the result (N, H, W, 2); or (N, 3, 4) for
@@ -127,9 +129,9 @@ def affine_grid(theta: Tensor, size: Any, align_corners: builtins.bool | None = 
               [ 0.5000,  0.0000]]]])
     """
 @overload
-def affine_grid(theta: Tensor | SupportsTorchFunction, size: Any, align_corners: builtins.bool | None = None) -> Any: ...
+def alpha_dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def alpha_dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor:
+def alpha_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = False, inplace: builtins.bool = False) -> Any:
     """Return `input` with elements set at random, with probability `p`, to selu's negative limit.
 
     The result is scaled and shifted to keep mean and variance. Returns `input` itself unless `training`. Raises
@@ -139,9 +141,9 @@ def alpha_dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.boo
     tensor([1., 1., 1.])
     """
 @overload
-def alpha_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = False, inplace: builtins.bool = False) -> Any: ...
+def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor: ...
 @overload
-def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
+def avg_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Any:
     """Return the average of every window along the last dimension.
 
     `input` has the shape (N, C, L) or (C, L). Zeros of the padding count as elements unless `count_include_pad` is
@@ -151,9 +153,9 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     tensor([[2., 1.]])
     """
 @overload
-def avg_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Any: ...
+def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
+def avg_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the average of every window over the last two dimensions.
 
     `input` has the shape (N, C, H, W) or (C, H, W). Zeros of the padding count as elements unless `count_include_pad`
@@ -165,9 +167,9 @@ def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
              [10.5000, 12.5000]]])
     """
 @overload
-def avg_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
+def avg_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the average of every window over the last three dimensions.
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W); the rest is as in `avg_pool2d`.
@@ -176,9 +178,9 @@ def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     tensor([[[[3.5000]]]])
     """
 @overload
-def avg_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: builtins.bool = False, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor: ...
 @overload
-def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: builtins.bool = False, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor:
+def batch_norm(input: Tensor | SupportsTorchFunction, running_mean: Tensor | SupportsTorchFunction | None, running_var: Tensor | SupportsTorchFunction | None, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, training: builtins.bool = False, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Any:
     """Standardize each channel of `input`, then scale by `weight` and shift by `bias`.
 
     Channels are the second dimension. When `training`, mean and variance are those of the batch, and the running ones
@@ -190,9 +192,9 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
             [ 1.0000]])
     """
 @overload
-def batch_norm(input: Tensor | SupportsTorchFunction, running_mean: Tensor | SupportsTorchFunction | None, running_var: Tensor | SupportsTorchFunction | None, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, training: builtins.bool = False, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Any: ...
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor: ...
 @overload
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def bilinear(input1: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input1 @ weight[k] @ input2` for each of the matrices that `weight` holds, plus `bias`.
 
     The inputs have the shapes (*, m) and (*, n), `weight` (outputs, m, n), `bias` (outputs,), the result (*, outputs).
@@ -202,9 +204,9 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     tensor([30.])
     """
 @overload
-def bilinear(input1: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
 @overload
-def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+def binary_cross_entropy(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any:
     """Return the cross entropy between the probabilities `input` and `target`, reduced.
 
     Logarithms are clamped to at least -100. Raises ValueError when the sizes differ, RuntimeError when `input` is not
@@ -214,9 +216,9 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     tensor(0.6931)
     """
 @overload
-def binary_cross_entropy(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', pos_weight: Tensor | None = None) -> Tensor: ...
 @overload
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
+def binary_cross_entropy_with_logits(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', pos_weight: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the cross entropy between the probabilities `sigmoid(input)` and `target`, reduced.
 
     `weight` multiplies all elements, `pos_weight` the part of the target. Raises ValueError when the sizes differ.
@@ -225,9 +227,9 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     tensor(0.4100)
     """
 @overload
-def binary_cross_entropy_with_logits(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', pos_weight: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def celu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def celu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
+def celu(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Any:
     """Return the elements of `input`, and `alpha * expm1(input / alpha)` in place of negative ones.
 
     Raises RuntimeError when `alpha` is 0.
@@ -236,18 +238,18 @@ def celu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = Fa
     tensor([-0.7869,  2.0000])
     """
 @overload
-def celu(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Any: ...
+def celu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor: ...
 @overload
-def celu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
+def celu_(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0) -> Any:
     """Write `celu(input, alpha)` into `input`, and return it.
 
     >>> tl.nn.functional.celu_(tl.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
 @overload
-def celu_(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0) -> Any: ...
+def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor: ...
 @overload
-def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
+def channel_shuffle(input: Tensor | SupportsTorchFunction, groups: builtins.int) -> Any:
     """Return `input` with its channels reordered: the first of every group, then the second of every group, ...
 
     Channels are the second dimension of at least three. Raises RuntimeError when they do not divide.
@@ -256,9 +258,9 @@ def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
     tensor([0., 2., 1., 3.])
     """
 @overload
-def channel_shuffle(input: Tensor | SupportsTorchFunction, groups: builtins.int) -> Any: ...
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor: ...
 @overload
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor:
+def conv1d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any:
     """Return the cross-correlation of signals with kernels.
 
     `input` has the shape (N, C, L) or (C, L), `weight` (channels out, C / groups, K), `bias` (channels out,).
@@ -268,9 +270,9 @@ def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
     tensor([[-1., -2.]])
     """
 @overload
-def conv1d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any: ...
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor: ...
 @overload
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor:
+def conv2d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any:
     """Return the cross-correlation of images with kernels.
 
     `input` has the shape (N, C, H, W) or (C, H, W), `weight` (channels out, C / groups, KH, KW), `bias` (channels
@@ -282,9 +284,9 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
               [4., 4.]]]])
     """
 @overload
-def conv2d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any: ...
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor: ...
 @overload
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Tensor:
+def conv3d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any:
     """Return the cross-correlation of volumes with kernels.
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W), `weight` (channels out, C / groups, KD, KH, KW), `bias`
@@ -295,9 +297,9 @@ def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
     8.0
     """
 @overload
-def conv3d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: builtins.int = 1) -> Any: ...
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: builtins.int = 0) -> Tensor: ...
 @overload
-def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: builtins.int = 0) -> Tensor:
+def conv_tbc(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction, pad: builtins.int = 0) -> Any:
     """Return the cross-correlation of sequences (time, batch, channels) with a kernel, plus `bias`.
 
     `weight` has the shape (K, channels, channels out), `bias` (channels out,); `pad` zeros are put before and after.
@@ -307,9 +309,9 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: builtins.int = 0)
     tensor([4., 4.])
     """
 @overload
-def conv_tbc(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction, pad: builtins.int = 0) -> Any: ...
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor: ...
 @overload
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor:
+def conv_transpose1d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any:
     """Return the transposed convolution of signals: the gradient that `conv1d` sends to its input.
 
     `input` has the shape (N, C, L) or (C, L), `weight` (C, channels out / groups, K). Raises RuntimeError for shapes or
@@ -319,9 +321,9 @@ def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
     tensor([[ 1., 12., 20.]])
     """
 @overload
-def conv_transpose1d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any: ...
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor: ...
 @overload
-def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor:
+def conv_transpose2d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any:
     """Return the transposed convolution of images: the gradient that `conv2d` sends to its input.
 
     `input` has the shape (N, C, H, W) or (C, H, W), `weight` (C, channels out / groups, KH, KW). Raises RuntimeError
@@ -331,9 +333,9 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
     tensorlike.Size([1, 1, 4, 4])
     """
 @overload
-def conv_transpose2d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any: ...
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor: ...
 @overload
-def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Tensor:
+def conv_transpose3d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any:
     """Return the transposed convolution of volumes: the gradient that `conv3d` sends to its input.
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W), `weight` (C, channels out / groups, KD, KH, KW). Raises
@@ -343,9 +345,9 @@ def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
     tensorlike.Size([1, 1, 2, 2, 2])
     """
 @overload
-def conv_transpose3d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: builtins.int = 1, dilation: Any = 1) -> Any: ...
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
 @overload
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+def cosine_embedding_loss(input1: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any:
     """Return `1 - cosine` of two vectors where `target` is 1, `max(0, cosine - margin)` where it is -1, reduced.
 
     The inputs have the shape (N, D) or (D,), the target (N,) or (). Raises RuntimeError for others.
@@ -355,18 +357,18 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     tensor(1.)
     """
 @overload
-def cosine_embedding_loss(input1: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Tensor: ...
 @overload
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Tensor:
+def cosine_similarity(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Any:
     """Return the cosine of the angle between vectors along `dim`; norms below `eps` count as `eps`.
 
     >>> tl.nn.functional.cosine_similarity(tl.tensor([[1.0, 0.0]]), tl.tensor([[1.0, 1.0]]))
     tensor([0.7071])
     """
 @overload
-def cosine_similarity(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Any: ...
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', label_smoothing: builtins.float = 0.0) -> Tensor: ...
 @overload
-def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', label_smoothing: builtins.float = 0.0) -> Tensor:
+def cross_entropy(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', label_smoothing: builtins.float = 0.0) -> Any:
     """Return the cross entropy between the softmax of `input` and the classes or probabilities `target`, reduced.
 
     `input` has the shape (N, C), (C,) or (N, C, d1, ...). `target` holds classes and has the same shape without C, or
@@ -378,9 +380,9 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     tensor(0.4100)
     """
 @overload
-def cross_entropy(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', label_smoothing: builtins.float = 0.0) -> Any: ...
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.str = 'mean', zero_infinity: builtins.bool = False) -> Tensor: ...
 @overload
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.str = 'mean', zero_infinity: builtins.bool = False) -> Tensor:
+def ctc_loss(log_probs: Tensor | SupportsTorchFunction, targets: Tensor | SupportsTorchFunction, input_lengths: Tensor | SupportsTorchFunction | Sequence[builtins.int], target_lengths: Tensor | SupportsTorchFunction | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.str = 'mean', zero_infinity: builtins.bool = False) -> Any:
     """Return the negative log-likelihood of targets, summed over all alignments with the inputs, reduced.
 
     `log_probs` has the shape (T, N, C) or (T, C), the logarithms of the probabilities of C classes at T times, one of
@@ -394,9 +396,9 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequenc
     tensor(1.6864)
     """
 @overload
-def ctc_loss(log_probs: Tensor | SupportsTorchFunction, targets: Tensor | SupportsTorchFunction, input_lengths: Tensor | SupportsTorchFunction | Sequence[builtins.int], target_lengths: Tensor | SupportsTorchFunction | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.str = 'mean', zero_infinity: builtins.bool = False) -> Any: ...
+def dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
+def dropout(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Any:
     """Return `input` with elements set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
     Returns `input` itself unless `training`. With `inplace` the result is written into `input`. Raises ValueError
@@ -408,9 +410,9 @@ def dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = Tr
     [0.0, 2.0]
     """
 @overload
-def dropout(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Any: ...
+def dropout1d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def dropout1d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
+def dropout1d(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Any:
     """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
     `input` has the shape (N, C, L) or (C, L). Raises RuntimeError for another, ValueError unless `p` is from 0 to 1.
@@ -419,9 +421,9 @@ def dropout1d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = 
     tensorlike.Size([2, 3])
     """
 @overload
-def dropout1d(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Any: ...
+def dropout2d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def dropout2d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
+def dropout2d(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Any:
     """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
     `input` has the shape (N, C, H, W); for others the second dimension is taken for channels, with a warning. Raises
@@ -431,9 +433,9 @@ def dropout2d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = 
     tensorlike.Size([1, 2, 3, 3])
     """
 @overload
-def dropout2d(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Any: ...
+def dropout3d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def dropout3d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
+def dropout3d(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Any:
     """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W); for others the second dimension is taken for channels, with a
@@ -443,9 +445,9 @@ def dropout3d(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = 
     tensorlike.Size([1, 2, 3, 3, 3])
     """
 @overload
-def dropout3d(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Any: ...
+def elu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def elu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
+def elu(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Any:
     """Return the elements of `input`, and `alpha * expm1(input)` in place of negative ones.
 
     Takes floating-point dtypes; raises NotImplementedError for others.
@@ -454,18 +456,18 @@ def elu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = Fal
     tensor([-0.6321,  2.0000])
     """
 @overload
-def elu(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Any: ...
+def elu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor: ...
 @overload
-def elu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
+def elu_(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0) -> Any:
     """Write `elu(input, alpha)` into `input`, and return it.
 
     >>> tl.nn.functional.elu_(tl.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
 @overload
-def elu_(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0) -> Any: ...
+def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2.0, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor: ...
 @overload
-def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2.0, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
+def embedding(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, padding_idx: builtins.int | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2.0, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Any:
     """Look up the rows of the table `weight` at the indices `input`.
 
     The result has the shape (*input.shape, columns). The row `padding_idx` gets no gradient. With `max_norm` the rows
@@ -478,9 +480,9 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = 
             [1., 2.]])
     """
 @overload
-def embedding(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, padding_idx: builtins.int | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2.0, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Any: ...
+def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2, scale_grad_by_freq: builtins.bool = False, mode: builtins.str = 'mean', sparse: builtins.bool = False, per_sample_weights: Tensor | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> Tensor: ...
 @overload
-def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2, scale_grad_by_freq: builtins.bool = False, mode: builtins.str = 'mean', sparse: builtins.bool = False, per_sample_weights: Tensor | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> Tensor:
+def embedding_bag(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, offsets: Tensor | SupportsTorchFunction | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2, scale_grad_by_freq: builtins.bool = False, mode: builtins.str = 'mean', sparse: builtins.bool = False, per_sample_weights: Tensor | SupportsTorchFunction | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> Any:
     """Return sums, means or maxima (`mode`) of rows of the table `weight`, one for each bag of row numbers.
 
     A bag is a row of the matrix `input`, or the part of the vector `input` between two of the `offsets`. Indices equal
@@ -493,9 +495,9 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
             [100.]])
     """
 @overload
-def embedding_bag(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, offsets: Tensor | SupportsTorchFunction | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2, scale_grad_by_freq: builtins.bool = False, mode: builtins.str = 'mean', sparse: builtins.bool = False, per_sample_weights: Tensor | SupportsTorchFunction | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> Any: ...
+def feature_alpha_dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def feature_alpha_dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor:
+def feature_alpha_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = False, inplace: builtins.bool = False) -> Any:
     """Return `input` with channels set at random, with probability `p`, to selu's negative limit.
 
     Channels are the second dimension. Returns `input` itself unless `training`. Raises ValueError unless `p` is from 0
@@ -505,9 +507,9 @@ def feature_alpha_dropout(input: Tensor, p: builtins.float = 0.5, training: buil
     tensor([[1., 1., 1.]])
     """
 @overload
-def feature_alpha_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, training: builtins.bool = False, inplace: builtins.bool = False) -> Any: ...
+def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor: ...
 @overload
-def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+def fold(input: Tensor | SupportsTorchFunction, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Add columns up as the windows of images: the gradient of `unfold`.
 
     `input` has the shape (N, C * KH * KW, windows) or without N, the result (N, C, *output_size). Raises RuntimeError
@@ -518,9 +520,11 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
               [1., 2., 1.]]]])
     """
 @overload
-def fold(input: Tensor | SupportsTorchFunction, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any: ...
+def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor: ...
 @overload
-def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
+def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def fractional_max_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the maxima of windows at random positions in the last two dimensions.
 
     `input` has the shape (N, C, H, W) or (C, H, W). The number of windows is `output_size`, or `output_ratio` times the
@@ -533,11 +537,9 @@ def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = No
              [13., 15.]]])
     """
 @overload
-def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
-def fractional_max_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-@overload
-def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]:
+def fractional_max_pool2d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return what `fractional_max_pool2d` returns with `return_indices=True`, whatever that is here.
 
     >>> x = tl.arange(9.0).reshape(1, 3, 3)
@@ -546,9 +548,11 @@ def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_s
     tensor([8])
     """
 @overload
-def fractional_max_pool2d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor: ...
 @overload
-def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
+def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def fractional_max_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the maxima of windows at random positions in the last three dimensions.
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W), `_random_samples` (N, C, 3). The rest is as in
@@ -558,11 +562,9 @@ def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = No
     tensor([[[[26.]]]])
     """
 @overload
-def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
-def fractional_max_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-@overload
-def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]:
+def fractional_max_pool3d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return what `fractional_max_pool3d` returns with `return_indices=True`, whatever that is here.
 
     >>> x = tl.arange(27.0).reshape(1, 3, 3, 3)
@@ -571,9 +573,9 @@ def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_s
     tensor([26])
     """
 @overload
-def fractional_max_pool3d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | builtins.float, full: builtins.bool = False, eps: builtins.float = 1e-06, reduction: builtins.str = 'mean') -> Tensor: ...
 @overload
-def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | builtins.float, full: builtins.bool = False, eps: builtins.float = 1e-06, reduction: builtins.str = 'mean') -> Tensor:
+def gaussian_nll_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, var: Tensor | SupportsTorchFunction | builtins.float, full: builtins.bool = False, eps: builtins.float = 1e-06, reduction: builtins.str = 'mean') -> Any:
     """Return the negative log-likelihood of `target` under normal distributions of mean `input`, reduced.
 
     `var` holds variances, of the size of `input`, or with the last dimension 1 or missing; those below `eps` count as
@@ -583,9 +585,9 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | builtins.floa
     tensor(1.)
     """
 @overload
-def gaussian_nll_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, var: Tensor | SupportsTorchFunction | builtins.float, full: builtins.bool = False, eps: builtins.float = 1e-06, reduction: builtins.str = 'mean') -> Any: ...
+def gelu(input: Tensor, *, approximate: builtins.str = 'none', out: Tensor | None = None) -> Tensor: ...
 @overload
-def gelu(input: Tensor, *, approximate: builtins.str = 'none', out: Tensor | None = None) -> Tensor:
+def gelu(input: Tensor | SupportsTorchFunction, *, approximate: builtins.str = 'none', out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input` times the normal distribution function at it, element by element.
 
     With `approximate="tanh"` that function is approximated. Takes floating-point dtypes. Raises RuntimeError for any
@@ -595,9 +597,9 @@ def gelu(input: Tensor, *, approximate: builtins.str = 'none', out: Tensor | Non
     tensor([-0.1587,  0.0000,  0.8413])
     """
 @overload
-def gelu(input: Tensor | SupportsTorchFunction, *, approximate: builtins.str = 'none', out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def glu(input: Tensor, dim: builtins.int = -1) -> Tensor: ...
 @overload
-def glu(input: Tensor, dim: builtins.int = -1) -> Tensor:
+def glu(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1) -> Any:
     """Return the first half of `input` along `dim` times the sigmoid of the second.
 
     Raises RuntimeError when the size of `dim` is odd, or `input` has no dimension.
@@ -606,9 +608,9 @@ def glu(input: Tensor, dim: builtins.int = -1) -> Tensor:
     tensor([0.5000, 1.0000])
     """
 @overload
-def glu(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1) -> Any: ...
+def grid_sample(input: Tensor, grid: Tensor, mode: builtins.str = 'bilinear', padding_mode: Any = 'zeros', align_corners: builtins.bool | None = None) -> Tensor: ...
 @overload
-def grid_sample(input: Tensor, grid: Tensor, mode: builtins.str = 'bilinear', padding_mode: Any = 'zeros', align_corners: builtins.bool | None = None) -> Tensor:
+def grid_sample(input: Tensor | SupportsTorchFunction, grid: Tensor | SupportsTorchFunction, mode: builtins.str = 'bilinear', padding_mode: Any = 'zeros', align_corners: builtins.bool | None = None) -> Any:
     """Return images or volumes sampled at the points of `grid`.
 
     `input` has the shape (N, C, H, W), `grid` (N, H', W', 2), the result (N, C, H', W'); or (N, C, D, H, W), (N, D',
@@ -623,9 +625,9 @@ def grid_sample(input: Tensor, grid: Tensor, mode: builtins.str = 'bilinear', pa
     tensor([[[[2.5000, 4.0000]]]])
     """
 @overload
-def grid_sample(input: Tensor | SupportsTorchFunction, grid: Tensor | SupportsTorchFunction, mode: builtins.str = 'bilinear', padding_mode: Any = 'zeros', align_corners: builtins.bool | None = None) -> Any: ...
+def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor: ...
 @overload
-def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
+def group_norm(input: Tensor | SupportsTorchFunction, num_groups: builtins.int, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, eps: builtins.float = 1e-05) -> Any:
     """Standardize `input` over each of `num_groups` groups of channels, then scale by `weight` and shift by `bias`.
 
     Channels are the second dimension; `weight` and `bias` have one element for each. Raises RuntimeError for sizes that
@@ -635,9 +637,9 @@ def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = 
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
 @overload
-def group_norm(input: Tensor | SupportsTorchFunction, num_groups: builtins.int, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, eps: builtins.float = 1e-05) -> Any: ...
+def gumbel_softmax(logits: Tensor, tau: builtins.float = 1, hard: builtins.bool = False, eps: builtins.float = 1e-10, dim: builtins.int = -1) -> Tensor: ...
 @overload
-def gumbel_softmax(logits: Tensor, tau: builtins.float = 1, hard: builtins.bool = False, eps: builtins.float = 1e-10, dim: builtins.int = -1) -> Tensor:
+def gumbel_softmax(logits: Tensor | SupportsTorchFunction, tau: builtins.float = 1, hard: builtins.bool = False, eps: builtins.float = 1e-10, dim: builtins.int = -1) -> Any:
     """Return a random draw from the Gumbel-Softmax distribution of `logits` along `dim`.
 
     The draw becomes one-hot as the temperature `tau` falls to 0. With `hard` it is made one-hot, with the gradient of
@@ -647,18 +649,18 @@ def gumbel_softmax(logits: Tensor, tau: builtins.float = 1, hard: builtins.bool 
     tensor([1., 1.])
     """
 @overload
-def gumbel_softmax(logits: Tensor | SupportsTorchFunction, tau: builtins.float = 1, hard: builtins.bool = False, eps: builtins.float = 1e-10, dim: builtins.int = -1) -> Any: ...
+def hardshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def hardshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None = None) -> Tensor:
+def hardshrink(input: Tensor | SupportsTorchFunction, lambd: builtins.float = 0.5, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the elements of `input`, zero in place of those from `-lambd` to `lambd`.
 
     >>> tl.nn.functional.hardshrink(tl.tensor([-1.0, 0.3, 2.0]))
     tensor([-1.,  0.,  2.])
     """
 @overload
-def hardshrink(input: Tensor | SupportsTorchFunction, lambd: builtins.float = 0.5, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def hardsigmoid(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def hardsigmoid(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+def hardsigmoid(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any:
     """Return `relu6(input + 3) / 6`, element by element.
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
@@ -667,9 +669,9 @@ def hardsigmoid(input: Tensor, inplace: builtins.bool = False) -> Tensor:
     tensor([0.0000, 0.5000, 1.0000])
     """
 @overload
-def hardsigmoid(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any: ...
+def hardswish(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def hardswish(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+def hardswish(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any:
     """Return `input * relu6(input + 3) / 6`, element by element.
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
@@ -678,9 +680,9 @@ def hardswish(input: Tensor, inplace: builtins.bool = False) -> Tensor:
     tensor([-0.,  0.,  4.])
     """
 @overload
-def hardswish(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any: ...
+def hardtanh(input: Tensor, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def hardtanh(input: Tensor, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
+def hardtanh(input: Tensor | SupportsTorchFunction, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0, inplace: builtins.bool = False) -> Any:
     """Return the elements of `input`, with the nearer limit in place of those outside `min_val` to `max_val`.
 
     Raises ValueError when `min_val` is the larger, RuntimeError for booleans.
@@ -689,27 +691,27 @@ def hardtanh(input: Tensor, min_val: builtins.float = -1.0, max_val: builtins.fl
     tensor([-1.0000,  0.5000,  1.0000])
     """
 @overload
-def hardtanh(input: Tensor | SupportsTorchFunction, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0, inplace: builtins.bool = False) -> Any: ...
+def hardtanh_(input: Tensor, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0) -> Tensor: ...
 @overload
-def hardtanh_(input: Tensor, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0) -> Tensor:
+def hardtanh_(input: Tensor | SupportsTorchFunction, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0) -> Any:
     """Write `hardtanh(input, min_val, max_val)` into `input`, and return it.
 
     >>> tl.nn.functional.hardtanh_(tl.tensor([-3.0, 2.0]))
     tensor([-1.,  1.])
     """
 @overload
-def hardtanh_(input: Tensor | SupportsTorchFunction, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0) -> Any: ...
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
 @overload
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+def hinge_embedding_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 1.0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any:
     """Return `input` where `target` is 1 and `max(0, margin - input)` where it is -1, reduced.
 
     >>> tl.nn.functional.hinge_embedding_loss(tl.tensor([0.5, 0.5]), tl.tensor([1.0, -1.0]))
     tensor(0.5000)
     """
 @overload
-def hinge_embedding_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 1.0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
+def huber_loss(input: Tensor, target: Tensor, reduction: builtins.str = 'mean', delta: builtins.float = 1.0, weight: Tensor | None = None) -> Tensor: ...
 @overload
-def huber_loss(input: Tensor, target: Tensor, reduction: builtins.str = 'mean', delta: builtins.float = 1.0, weight: Tensor | None = None) -> Tensor:
+def huber_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, reduction: builtins.str = 'mean', delta: builtins.float = 1.0, weight: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return half the squared differences of `input` and `target`, reduced, growing only linearly beyond `delta`.
 
     `weight`, of the same size, multiplies them. Raises RuntimeError unless `delta` is positive.
@@ -718,9 +720,9 @@ def huber_loss(input: Tensor, target: Tensor, reduction: builtins.str = 'mean', 
     tensor([0.1250, 1.5000])
     """
 @overload
-def huber_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, reduction: builtins.str = 'mean', delta: builtins.float = 1.0, weight: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: builtins.bool = True, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor: ...
 @overload
-def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: builtins.bool = True, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor:
+def instance_norm(input: Tensor | SupportsTorchFunction, running_mean: Tensor | SupportsTorchFunction | None = None, running_var: Tensor | SupportsTorchFunction | None = None, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, use_input_stats: builtins.bool = True, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Any:
     """Standardize each channel of each item of `input`, then scale by `weight` and shift by `bias`.
 
     Without `use_input_stats` mean and variance are the running ones. Raises ValueError when a channel has one element.
@@ -730,9 +732,9 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     tensor([[[-1.0000,  1.0000]]])
     """
 @overload
-def instance_norm(input: Tensor | SupportsTorchFunction, running_mean: Tensor | SupportsTorchFunction | None = None, running_var: Tensor | SupportsTorchFunction | None = None, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, use_input_stats: builtins.bool = True, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Any: ...
+def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None, recompute_scale_factor: builtins.bool | None = None, antialias: builtins.bool = False) -> Tensor: ...
 @overload
-def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None, recompute_scale_factor: builtins.bool | None = None, antialias: builtins.bool = False) -> Tensor:
+def interpolate(input: Tensor | SupportsTorchFunction, size: Any = None, scale_factor: Any = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None, recompute_scale_factor: builtins.bool | None = None, antialias: builtins.bool = False) -> Any:
     """Return `input` resampled to `size`, or to `scale_factor` times its size.
 
     `input` has the shape (N, C, *spatial) with one to three spatial dimensions. `mode` is "nearest", "nearest-exact",
@@ -746,9 +748,9 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     tensor([[[0.0000, 0.5000, 1.0000]]])
     """
 @overload
-def interpolate(input: Tensor | SupportsTorchFunction, size: Any = None, scale_factor: Any = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None, recompute_scale_factor: builtins.bool | None = None, antialias: builtins.bool = False) -> Any: ...
+def kl_div(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', log_target: builtins.bool = False) -> Tensor: ...
 @overload
-def kl_div(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', log_target: builtins.bool = False) -> Tensor:
+def kl_div(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', log_target: builtins.bool = False) -> Any:
     """Return the Kullback-Leibler divergence of the log-probabilities `input` from the probabilities `target`, reduced.
 
     With `log_target` the target holds log-probabilities too. The reduction "batchmean" divides the sum by the size of
@@ -759,9 +761,9 @@ def kl_div(input: Tensor, target: Tensor, size_average: builtins.bool | None = N
     tensor(0.1308)
     """
 @overload
-def kl_div(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', log_target: builtins.bool = False) -> Any: ...
+def l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor: ...
 @overload
-def l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor:
+def l1_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the absolute differences of `input` and `target`: their mean, their sum, or (`reduction="none"`) all.
 
     With `weight`, of the same size, the mean is the weighted one. Warns when the sizes differ; raises RuntimeError when
@@ -771,9 +773,9 @@ def l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = 
     tensor(1.)
     """
 @overload
-def l1_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor: ...
 @overload
-def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
+def layer_norm(input: Tensor | SupportsTorchFunction, normalized_shape: Any, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, eps: builtins.float = 1e-05) -> Any:
     """Standardize `input` over its last dimensions, then scale by `weight` and shift by `bias`.
 
     `normalized_shape` is the shape of these dimensions, and of `weight` and `bias`. Raises RuntimeError where shapes do
@@ -783,9 +785,9 @@ def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = Non
     tensor([-1.2247,  0.0000,  1.2247])
     """
 @overload
-def layer_norm(input: Tensor | SupportsTorchFunction, normalized_shape: Any, weight: Tensor | SupportsTorchFunction | None = None, bias: Tensor | SupportsTorchFunction | None = None, eps: builtins.float = 1e-05) -> Any: ...
+def leaky_relu(input: Tensor, negative_slope: builtins.float = 0.01, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def leaky_relu(input: Tensor, negative_slope: builtins.float = 0.01, inplace: builtins.bool = False) -> Tensor:
+def leaky_relu(input: Tensor | SupportsTorchFunction, negative_slope: builtins.float = 0.01, inplace: builtins.bool = False) -> Any:
     """Return the elements of `input`, negative ones times `negative_slope`.
 
     Takes floating-point dtypes; raises NotImplementedError for others.
@@ -794,18 +796,18 @@ def leaky_relu(input: Tensor, negative_slope: builtins.float = 0.01, inplace: bu
     tensor([-0.1000,  2.0000])
     """
 @overload
-def leaky_relu(input: Tensor | SupportsTorchFunction, negative_slope: builtins.float = 0.01, inplace: builtins.bool = False) -> Any: ...
+def leaky_relu_(input: Tensor, negative_slope: builtins.float = 0.01) -> Tensor: ...
 @overload
-def leaky_relu_(input: Tensor, negative_slope: builtins.float = 0.01) -> Tensor:
+def leaky_relu_(input: Tensor | SupportsTorchFunction, negative_slope: builtins.float = 0.01) -> Any:
     """Write `leaky_relu(input, negative_slope)` into `input`, and return it.
 
     >>> tl.nn.functional.leaky_relu_(tl.tensor([-1.0, 2.0]), 0.1)
     tensor([-0.1000,  2.0000])
     """
 @overload
-def leaky_relu_(input: Tensor | SupportsTorchFunction, negative_slope: builtins.float = 0.01) -> Any: ...
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+def linear(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input @ weight.T + bias`.
 
     Shapes are (..., in_features), (out_features, in_features) and (out_features,), and the result is
@@ -816,9 +818,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     tensor([[3., 4.]])
     """
 @overload
-def linear(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None, reduction: builtins.str = 'mean', ignore_index: builtins.int | None = None, label_smoothing: builtins.float = 0.0, options: Any = None) -> Tensor: ...
 @overload
-def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None, reduction: builtins.str = 'mean', ignore_index: builtins.int | None = None, label_smoothing: builtins.float = 0.0, options: Any = None) -> Tensor:
+def linear_cross_entropy(input: Tensor | SupportsTorchFunction, linear_weight: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, *, linear_bias: Tensor | SupportsTorchFunction | None = None, weight: Tensor | SupportsTorchFunction | None = None, reduction: builtins.str = 'mean', ignore_index: builtins.int | None = None, label_smoothing: builtins.float = 0.0, options: Any = None) -> Any:
     """Return `cross_entropy(linear(input, linear_weight, linear_bias), target)`.
 
     `input` has the shape (N, features) or (features,), `linear_weight` (classes, ..., features), `target` (N, ...) for
@@ -832,9 +834,9 @@ def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *
     tensor(0.6931)
     """
 @overload
-def linear_cross_entropy(input: Tensor | SupportsTorchFunction, linear_weight: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, *, linear_bias: Tensor | SupportsTorchFunction | None = None, weight: Tensor | SupportsTorchFunction | None = None, reduction: builtins.str = 'mean', ignore_index: builtins.int | None = None, label_smoothing: builtins.float = 0.0, options: Any = None) -> Any: ...
+def local_response_norm(input: Tensor, size: builtins.int, alpha: builtins.float = 0.0001, beta: builtins.float = 0.75, k: builtins.float = 1.0) -> Tensor: ...
 @overload
-def local_response_norm(input: Tensor, size: builtins.int, alpha: builtins.float = 0.0001, beta: builtins.float = 0.75, k: builtins.float = 1.0) -> Tensor:
+def local_response_norm(input: Tensor | SupportsTorchFunction, size: builtins.int, alpha: builtins.float = 0.0001, beta: builtins.float = 0.75, k: builtins.float = 1.0) -> Any:
     """Return `input` divided by a power of the mean of squares over `size` neighbouring channels.
 
     The divisor is `(k + alpha * mean) ** beta`, with zeros beyond the first and the last channel. `input` has three
@@ -844,27 +846,27 @@ def local_response_norm(input: Tensor, size: builtins.int, alpha: builtins.float
     tensor([[[0.5000]]])
     """
 @overload
-def local_response_norm(input: Tensor | SupportsTorchFunction, size: builtins.int, alpha: builtins.float = 0.0001, beta: builtins.float = 0.75, k: builtins.float = 1.0) -> Any: ...
+def log_softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Tensor: ...
 @overload
-def log_softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Tensor:
+def log_softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Any:
     """Return the logarithm of the softmax of `input` along `dim`, computed without overflow.
 
     >>> tl.nn.functional.log_softmax(tl.tensor([0.0, 0.0]), dim=0)
     tensor([-0.6931, -0.6931])
     """
 @overload
-def log_softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Any: ...
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def logsigmoid(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `log(sigmoid(input))`, element by element, without overflow.
 
     >>> tl.nn.functional.logsigmoid(tl.tensor([-100.0, 0.0]))
     tensor([-100.0000,   -0.6931])
     """
 @overload
-def logsigmoid(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def lp_pool1d(input: Tensor, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Tensor: ...
 @overload
-def lp_pool1d(input: Tensor, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Tensor:
+def lp_pool1d(input: Tensor | SupportsTorchFunction, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Any:
     """Return the root of the sum of powers `norm_type` of every window along the last dimension.
 
     `input` has the shape (N, C, L) or (C, L). Written with `avg_pool1d`.
@@ -873,9 +875,9 @@ def lp_pool1d(input: Tensor, norm_type: builtins.float, kernel_size: Any, stride
     tensor([[5.]])
     """
 @overload
-def lp_pool1d(input: Tensor | SupportsTorchFunction, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Any: ...
+def lp_pool2d(input: Tensor, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Tensor: ...
 @overload
-def lp_pool2d(input: Tensor, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Tensor:
+def lp_pool2d(input: Tensor | SupportsTorchFunction, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Any:
     """Return the root of the sum of powers `norm_type` of every window over the last two dimensions.
 
     `input` has the shape (N, C, H, W) or (C, H, W). Written with `avg_pool2d`.
@@ -884,9 +886,9 @@ def lp_pool2d(input: Tensor, norm_type: builtins.float, kernel_size: Any, stride
     tensor([[[2.]]])
     """
 @overload
-def lp_pool2d(input: Tensor | SupportsTorchFunction, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Any: ...
+def lp_pool3d(input: Tensor, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Tensor: ...
 @overload
-def lp_pool3d(input: Tensor, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Tensor:
+def lp_pool3d(input: Tensor | SupportsTorchFunction, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Any:
     """Return the root of the sum of powers `norm_type` of every window over the last three dimensions.
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W). Written with `avg_pool3d`.
@@ -895,9 +897,9 @@ def lp_pool3d(input: Tensor, norm_type: builtins.float, kernel_size: Any, stride
     tensor([[[[2.]]]])
     """
 @overload
-def lp_pool3d(input: Tensor | SupportsTorchFunction, norm_type: builtins.float, kernel_size: Any, stride: Any = None, ceil_mode: builtins.bool = False) -> Any: ...
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
 @overload
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+def margin_ranking_loss(input1: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any:
     """Return `max(0, margin - target * (input1 - input2))`, reduced.
 
     A target of 1 ranks the first higher, one of -1 the second. Raises RuntimeError when the numbers of dimensions
@@ -907,9 +909,11 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     tensor(1.)
     """
 @overload
-def margin_ranking_loss(input1: Tensor | SupportsTorchFunction, input2: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
+def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor: ...
 @overload
-def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
+def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def max_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """Return the largest element of every window along the last dimension.
 
     `input` has the shape (N, C, L) or (C, L). Windows are `stride` apart, their own size when it is not given. With
@@ -919,11 +923,9 @@ def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     tensor([[3., 2.]])
     """
 @overload
-def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
-def max_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
-@overload
-def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+def max_pool1d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """Return what `max_pool1d` returns with `return_indices=True`, whatever that is here.
 
     >>> x = tl.arange(4.0).reshape(1, 4)
@@ -932,9 +934,11 @@ def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None,
     tensor([1, 3])
     """
 @overload
-def max_pool1d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor: ...
 @overload
-def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def max_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """Return the largest element of every window over the last two dimensions.
 
     `input` has the shape (N, C, H, W) or (C, H, W). Windows are `stride` apart, their own size when it is not given.
@@ -946,11 +950,9 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
              [13., 15.]]])
     """
 @overload
-def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
-def max_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
-@overload
-def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+def max_pool2d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """Return what `max_pool2d` returns with `return_indices=True`, whatever that is here.
 
     >>> x = tl.arange(4.0).reshape(1, 1, 4)
@@ -959,9 +961,11 @@ def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None,
     tensor([1, 3])
     """
 @overload
-def max_pool2d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
+def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor: ...
 @overload
-def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
+def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def max_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """Return the largest element of every window over the last three dimensions.
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W). With `return_indices` also returns their indices in the
@@ -971,11 +975,9 @@ def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     tensor([[[[7.]]]])
     """
 @overload
-def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
-def max_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
-@overload
-def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+def max_pool3d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """Return what `max_pool3d` returns with `return_indices=True`, whatever that is here.
 
     >>> x = tl.arange(4.0).reshape(1, 1, 1, 4)
@@ -984,9 +986,9 @@ def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None,
     tensor([1, 3])
     """
 @overload
-def max_pool3d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
+def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor: ...
 @overload
-def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:
+def max_unpool1d(input: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Any:
     """Return zeros with the elements of `input` at the indices `indices`, which `max_pool1d` returned.
 
     Raises RuntimeError or ValueError for shapes that do not match.
@@ -995,9 +997,9 @@ def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any =
     tensor([[0., 3., 2., 0.]])
     """
 @overload
-def max_unpool1d(input: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Any: ...
+def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor: ...
 @overload
-def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:
+def max_unpool2d(input: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Any:
     """Return zeros with the elements of `input` at the indices `indices`, which `max_pool2d` returned.
 
     Raises RuntimeError or ValueError for shapes that do not match.
@@ -1007,9 +1009,9 @@ def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any =
              [0., 5.]]])
     """
 @overload
-def max_unpool2d(input: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Any: ...
+def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor: ...
 @overload
-def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:
+def max_unpool3d(input: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Any:
     """Return zeros with the elements of `input` at the indices `indices`, which `max_pool3d` returned.
 
     Raises RuntimeError or ValueError for shapes that do not match.
@@ -1018,18 +1020,18 @@ def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any =
     tensor(5.)
     """
 @overload
-def max_unpool3d(input: Tensor | SupportsTorchFunction, indices: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Any: ...
+def mish(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def mish(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+def mish(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any:
     """Return `input * tanh(softplus(input))`, element by element.
 
     >>> tl.nn.functional.mish(tl.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.3034,  0.0000,  0.8651])
     """
 @overload
-def mish(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any: ...
+def mse_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor: ...
 @overload
-def mse_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor:
+def mse_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the squared differences of `input` and `target`: their mean, their sum, or (`reduction="none"`) all.
 
     With `weight`, of the same size, the mean is the weighted one. Takes floating-point dtypes. Warns when the sizes
@@ -1039,9 +1041,9 @@ def mse_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None =
     tensor(2.)
     """
 @overload
-def mse_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: Any, num_heads: builtins.int, in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: builtins.bool, dropout_p: builtins.float, out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: builtins.bool = True, key_padding_mask: Tensor | None = None, need_weights: builtins.bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: Any = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: builtins.bool = True, is_causal: Any = False) -> builtins.tuple[Tensor, Tensor | None]: ...
 @overload
-def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: Any, num_heads: builtins.int, in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: builtins.bool, dropout_p: builtins.float, out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: builtins.bool = True, key_padding_mask: Tensor | None = None, need_weights: builtins.bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: Any = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: builtins.bool = True, is_causal: Any = False) -> builtins.tuple[Tensor, Tensor | None]:
+def multi_head_attention_forward(query: Tensor | SupportsTorchFunction, key: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction, embed_dim_to_check: Any, num_heads: builtins.int, in_proj_weight: Tensor | SupportsTorchFunction | None, in_proj_bias: Tensor | SupportsTorchFunction | None, bias_k: Tensor | SupportsTorchFunction | None, bias_v: Tensor | SupportsTorchFunction | None, add_zero_attn: builtins.bool, dropout_p: builtins.float, out_proj_weight: Tensor | SupportsTorchFunction, out_proj_bias: Tensor | SupportsTorchFunction | None, training: builtins.bool = True, key_padding_mask: Tensor | SupportsTorchFunction | None = None, need_weights: builtins.bool = True, attn_mask: Tensor | SupportsTorchFunction | None = None, use_separate_proj_weight: Any = False, q_proj_weight: Tensor | SupportsTorchFunction | None = None, k_proj_weight: Tensor | SupportsTorchFunction | None = None, v_proj_weight: Tensor | SupportsTorchFunction | None = None, static_k: Tensor | SupportsTorchFunction | None = None, static_v: Tensor | SupportsTorchFunction | None = None, average_attn_weights: builtins.bool = True, is_causal: Any = False) -> Any:
     """Return attention with several heads, and with `need_weights` how much each row attends to each key.
 
     `query` has the shape (L, N, E), `key` (S, N, K) and `value` (S, N, V), or all without the batch N. They are
@@ -1063,9 +1065,9 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
             [0.3302, 0.6698]])
     """
 @overload
-def multi_head_attention_forward(query: Tensor | SupportsTorchFunction, key: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction, embed_dim_to_check: Any, num_heads: builtins.int, in_proj_weight: Tensor | SupportsTorchFunction | None, in_proj_bias: Tensor | SupportsTorchFunction | None, bias_k: Tensor | SupportsTorchFunction | None, bias_v: Tensor | SupportsTorchFunction | None, add_zero_attn: builtins.bool, dropout_p: builtins.float, out_proj_weight: Tensor | SupportsTorchFunction, out_proj_bias: Tensor | SupportsTorchFunction | None, training: builtins.bool = True, key_padding_mask: Tensor | SupportsTorchFunction | None = None, need_weights: builtins.bool = True, attn_mask: Tensor | SupportsTorchFunction | None = None, use_separate_proj_weight: Any = False, q_proj_weight: Tensor | SupportsTorchFunction | None = None, k_proj_weight: Tensor | SupportsTorchFunction | None = None, v_proj_weight: Tensor | SupportsTorchFunction | None = None, static_k: Tensor | SupportsTorchFunction | None = None, static_v: Tensor | SupportsTorchFunction | None = None, average_attn_weights: builtins.bool = True, is_causal: Any = False) -> Any: ...
+def multi_margin_loss(input: Tensor, target: Tensor, p: builtins.int = 1, margin: builtins.float = 1.0, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
 @overload
-def multi_margin_loss(input: Tensor, target: Tensor, p: builtins.int = 1, margin: builtins.float = 1.0, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+def multi_margin_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, p: builtins.int = 1, margin: builtins.float = 1.0, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any:
     """Return the mean over other classes of `max(0, margin - score of the target + score) ** p`, reduced.
 
     `input` has the shape (N, C) or (C,), `target` (N,) or (), `weight` (C,). Raises ValueError unless `p` is 1 or 2,
@@ -1075,9 +1077,9 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: builtins.int = 1, margin
     tensor(0.2500)
     """
 @overload
-def multi_margin_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, p: builtins.int = 1, margin: builtins.float = 1.0, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
+def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
 @overload
-def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+def multilabel_margin_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any:
     """Return the sum over labels and other classes of `max(0, 1 - label's score + score)`, over classes, reduced.
 
     `input` has the shape (N, C) or (C,), and so has `target`: the labels of each item, then -1. Raises RuntimeError
@@ -1087,27 +1089,27 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: builtins
     tensor(0.2500)
     """
 @overload
-def multilabel_margin_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
 @overload
-def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+def multilabel_soft_margin_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any:
     """Return the mean over the last dimension of the two-class cross entropies of `input` and `target`, reduced.
 
     >>> tl.nn.functional.multilabel_soft_margin_loss(tl.tensor([[0.0, 2.0]]), tl.tensor([[0.0, 1.0]]))
     tensor(0.4100)
     """
 @overload
-def multilabel_soft_margin_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
+def native_channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor: ...
 @overload
-def native_channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
+def native_channel_shuffle(input: Tensor | SupportsTorchFunction, groups: builtins.int) -> Any:
     """Return `channel_shuffle(input, groups)`.
 
     >>> tl.nn.functional.native_channel_shuffle(tl.arange(4.0).reshape(1, 4, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
     """
 @overload
-def native_channel_shuffle(input: Tensor | SupportsTorchFunction, groups: builtins.int) -> Any: ...
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
 @overload
-def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+def nll_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any:
     """Return the negative of the log-probabilities `input` at the classes `target`, reduced.
 
     `input` has the shape (N, C), (C,) or (N, C, d1, ...), `target` the same without C. Items of the class
@@ -1118,9 +1120,9 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     tensor(2.)
     """
 @overload
-def nll_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
+def normalize(input: Tensor, p: builtins.float = 2.0, dim: Any = 1, eps: builtins.float = 1e-12, out: Tensor | None = None) -> Tensor: ...
 @overload
-def normalize(input: Tensor, p: builtins.float = 2.0, dim: Any = 1, eps: builtins.float = 1e-12, out: Tensor | None = None) -> Tensor:
+def normalize(input: Tensor | SupportsTorchFunction, p: builtins.float = 2.0, dim: Any = 1, eps: builtins.float = 1e-12, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input` divided by its norm of order `p` along `dim`, or by `eps` where that is larger.
 
     Takes floating-point and complex dtypes. With `out` the result is written there.
@@ -1129,9 +1131,9 @@ def normalize(input: Tensor, p: builtins.float = 2.0, dim: Any = 1, eps: builtin
     tensor([0.6000, 0.8000])
     """
 @overload
-def normalize(input: Tensor | SupportsTorchFunction, p: builtins.float = 2.0, dim: Any = 1, eps: builtins.float = 1e-12, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def one_hot(input: Tensor, num_classes: builtins.int = -1) -> Tensor: ...
 @overload
-def one_hot(input: Tensor, num_classes: builtins.int = -1) -> Tensor:
+def one_hot(input: Tensor | SupportsTorchFunction, num_classes: builtins.int = -1) -> Any:
     """Return the one-hot encoding of the class indices in `input`, along a new last dimension.
 
     `num_classes` is one more than the largest index unless given. Raises RuntimeError unless the indices are int64, not
@@ -1142,9 +1144,9 @@ def one_hot(input: Tensor, num_classes: builtins.int = -1) -> Tensor:
             [0, 0, 1]])
     """
 @overload
-def one_hot(input: Tensor | SupportsTorchFunction, num_classes: builtins.int = -1) -> Any: ...
+def pad(input: Tensor, pad: Any, mode: builtins.str = 'constant', value: builtins.float | None = None) -> Tensor: ...
 @overload
-def pad(input: Tensor, pad: Any, mode: builtins.str = 'constant', value: builtins.float | None = None) -> Tensor:
+def pad(input: Tensor | SupportsTorchFunction, pad: Any, mode: builtins.str = 'constant', value: builtins.float | None = None) -> Any:
     """Pad the last dimensions of `input` on both sides.
 
     `pad` holds the amounts before and after for each dimension, the last dimension first; negative amounts cut off.
@@ -1158,27 +1160,27 @@ def pad(input: Tensor, pad: Any, mode: builtins.str = 'constant', value: builtin
     tensor([[2., 1., 2., 3., 2.]])
     """
 @overload
-def pad(input: Tensor | SupportsTorchFunction, pad: Any, mode: builtins.str = 'constant', value: builtins.float | None = None) -> Any: ...
+def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Tensor: ...
 @overload
-def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Tensor:
+def pairwise_distance(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Any:
     """Return the norm of order `p` of `x1 - x2 + eps` along the last dimension.
 
     >>> tl.nn.functional.pairwise_distance(tl.tensor([[3.0, 0.0]]), tl.tensor([[0.0, 4.0]]))
     tensor([5.])
     """
 @overload
-def pairwise_distance(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Any: ...
+def pdist(input: Tensor, p: builtins.float = 2) -> Tensor: ...
 @overload
-def pdist(input: Tensor, p: builtins.float = 2) -> Tensor:
+def pdist(input: Tensor | SupportsTorchFunction, p: builtins.float = 2) -> Any:
     """Return the distance of order `p` between every two rows of a matrix: (0, 1), (0, 2), ..., (1, 2), ...
 
     >>> tl.nn.functional.pdist(tl.tensor([[0.0], [1.0], [5.0]]))
     tensor([1., 5., 4.])
     """
 @overload
-def pdist(input: Tensor | SupportsTorchFunction, p: builtins.float = 2) -> Any: ...
+def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor: ...
 @overload
-def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor:
+def pixel_shuffle(input: Tensor | SupportsTorchFunction, upscale_factor: builtins.int) -> Any:
     """Rearrange r * r channels into pixels: enlarge images by `upscale_factor` r.
 
     The shape (*, C * r * r, H, W) becomes (*, C, H * r, W * r). Raises RuntimeError if the sizes do not divide.
@@ -1188,9 +1190,9 @@ def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor:
              [2., 3.]]])
     """
 @overload
-def pixel_shuffle(input: Tensor | SupportsTorchFunction, upscale_factor: builtins.int) -> Any: ...
+def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor: ...
 @overload
-def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor:
+def pixel_unshuffle(input: Tensor | SupportsTorchFunction, downscale_factor: builtins.int) -> Any:
     """Rearrange pixels into r * r channels: shrink images by `downscale_factor` r.
 
     The shape (*, C, H * r, W * r) becomes (*, C * r * r, H, W). Raises RuntimeError if the sizes do not divide.
@@ -1199,9 +1201,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor:
     tensorlike.Size([4, 1, 1])
     """
 @overload
-def pixel_unshuffle(input: Tensor | SupportsTorchFunction, downscale_factor: builtins.int) -> Any: ...
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: builtins.bool = True, full: builtins.bool = False, size_average: builtins.bool | None = None, eps: builtins.float = 1e-08, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
 @overload
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: builtins.bool = True, full: builtins.bool = False, size_average: builtins.bool | None = None, eps: builtins.float = 1e-08, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+def poisson_nll_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, log_input: builtins.bool = True, full: builtins.bool = False, size_average: builtins.bool | None = None, eps: builtins.float = 1e-08, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any:
     """Return the negative log-likelihood of the counts `target` under Poisson distributions, reduced.
 
     `input` is the mean, or its logarithm with `log_input`; otherwise `eps` keeps logarithms finite. With `full` the
@@ -1211,18 +1213,18 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: builtins.bool = T
     tensor(0.8591)
     """
 @overload
-def poisson_nll_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, log_input: builtins.bool = True, full: builtins.bool = False, size_average: builtins.bool | None = None, eps: builtins.float = 1e-08, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
+def prelu(input: Tensor, weight: Tensor) -> Tensor: ...
 @overload
-def prelu(input: Tensor, weight: Tensor) -> Tensor:
+def prelu(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction) -> Any:
     """Return the elements of `input`, negative ones times `weight`: one number, or one for each channel.
 
     >>> tl.nn.functional.prelu(tl.tensor([[-2.0, -4.0]]), tl.tensor([0.5, 0.25]))
     tensor([[-1., -1.]])
     """
 @overload
-def prelu(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction) -> Any: ...
+def relu(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def relu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+def relu(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any:
     """Return the elements of `input`, zero in place of negative ones.
 
     With `inplace` they are written into `input`. Raises RuntimeError for booleans.
@@ -1231,27 +1233,27 @@ def relu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
     tensor([0., 0., 2.])
     """
 @overload
-def relu(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any: ...
+def relu6(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def relu6(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+def relu6(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any:
     """Clamp the elements of `input` to the range from 0 to 6.
 
     >>> tl.nn.functional.relu6(tl.tensor([-1.0, 3.0, 8.0]))
     tensor([0., 3., 6.])
     """
 @overload
-def relu6(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any: ...
+def relu_(input: Tensor) -> Tensor: ...
 @overload
-def relu_(input: Tensor) -> Tensor:
+def relu_(input: Tensor | SupportsTorchFunction) -> Any:
     """Write `relu(input)` into `input`, and return it.
 
     >>> tl.nn.functional.relu_(tl.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
 @overload
-def relu_(input: Tensor | SupportsTorchFunction) -> Any: ...
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor: ...
 @overload
-def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
+def rms_norm(input: Tensor | SupportsTorchFunction, normalized_shape: Any, weight: Tensor | SupportsTorchFunction | None = None, eps: builtins.float | None = None) -> Any:
     """Divide `input` by its root mean square over its last dimensions, then scale by `weight`.
 
     `normalized_shape` is the shape of these dimensions and of `weight`; `eps`, added to the mean, is the smallest
@@ -1261,9 +1263,9 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     tensor([0.8485, 1.1314])
     """
 @overload
-def rms_norm(input: Tensor | SupportsTorchFunction, normalized_shape: Any, weight: Tensor | SupportsTorchFunction | None = None, eps: builtins.float | None = None) -> Any: ...
+def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor:
+def rrelu(input: Tensor | SupportsTorchFunction, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False, inplace: builtins.bool = False) -> Any:
     """Return the elements of `input`, negative ones multiplied by a slope.
 
     When `training`, each slope is drawn between `lower` and `upper`; otherwise it is the mean of the two.
@@ -1272,18 +1274,18 @@ def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 
     tensor([-1.,  4.])
     """
 @overload
-def rrelu(input: Tensor | SupportsTorchFunction, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False, inplace: builtins.bool = False) -> Any: ...
+def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor: ...
 @overload
-def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor:
+def rrelu_(input: Tensor | SupportsTorchFunction, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Any:
     """Write `rrelu(input, lower, upper, training)` into `input`, and return it.
 
     >>> tl.nn.functional.rrelu_(tl.tensor([-2.0, 4.0]), 0.25, 0.75)
     tensor([-1.,  4.])
     """
 @overload
-def rrelu_(input: Tensor | SupportsTorchFunction, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Any: ...
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: builtins.float = 0.0, is_causal: builtins.bool = False, scale: builtins.float | None = None, enable_gqa: builtins.bool = False) -> Tensor: ...
 @overload
-def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: builtins.float = 0.0, is_causal: builtins.bool = False, scale: builtins.float | None = None, enable_gqa: builtins.bool = False) -> Tensor:
+def scaled_dot_product_attention(query: Tensor | SupportsTorchFunction, key: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction, attn_mask: Tensor | SupportsTorchFunction | None = None, dropout_p: builtins.float = 0.0, is_causal: builtins.bool = False, scale: builtins.float | None = None, enable_gqa: builtins.bool = False) -> Any:
     """Compute scaled dot-product attention: `softmax(query @ key.T * scale + mask) @ value`.
 
     `query` has the shape (..., L, E), `key` (..., S, E), `value` (..., S, V). `attn_mask` is True where attention is
@@ -1296,25 +1298,23 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     tensor([[0.5000]])
     """
 @overload
-def scaled_dot_product_attention(query: Tensor | SupportsTorchFunction, key: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction, attn_mask: Tensor | SupportsTorchFunction | None = None, dropout_p: builtins.float = 0.0, is_causal: builtins.bool = False, scale: builtins.float | None = None, enable_gqa: builtins.bool = False) -> Any: ...
+def selu(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def selu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+def selu(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any:
     """Return the scaled elu of `input`, with the constants that preserve mean and variance through deep networks.
 
     >>> tl.nn.functional.selu(tl.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
     """
 @overload
-def selu(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any: ...
+def selu_(input: Tensor) -> Tensor: ...
 @overload
-def selu_(input: Tensor) -> Tensor:
+def selu_(input: Tensor | SupportsTorchFunction) -> Any:
     """Write `selu(input)` into `input`, and return it.
 
     >>> tl.nn.functional.selu_(tl.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
     """
-@overload
-def selu_(input: Tensor | SupportsTorchFunction) -> Any: ...
 def sigmoid(input: Tensor) -> Tensor:
     """Return the logistic function of `input`: the same as `input.sigmoid()`, which types are asked about.
 
@@ -1322,7 +1322,9 @@ def sigmoid(input: Tensor) -> Tensor:
     tensor([0.5000, 0.7311])
     """
 @overload
-def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
+@overload
+def silu(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any:
     """Return `input * sigmoid(input)`, element by element.
 
     Takes floating-point and complex dtypes; raises NotImplementedError for others.
@@ -1331,9 +1333,9 @@ def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
     tensor([-0.2689,  0.0000,  0.7311])
     """
 @overload
-def silu(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any: ...
+def smooth_l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', beta: builtins.float = 1.0) -> Tensor: ...
 @overload
-def smooth_l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', beta: builtins.float = 1.0) -> Tensor:
+def smooth_l1_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', beta: builtins.float = 1.0) -> Any:
     """Return the absolute differences of `input` and `target` less `beta / 2`, reduced, and quadratic below `beta`.
 
     Differences d below `beta` give `d * d / (2 * beta)`. Raises RuntimeError when `beta` is negative.
@@ -1342,18 +1344,18 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | 
     tensor([0.1250, 1.5000])
     """
 @overload
-def smooth_l1_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', beta: builtins.float = 1.0) -> Any: ...
+def soft_margin_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
 @overload
-def soft_margin_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+def soft_margin_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any:
     """Return `log(1 + exp(-target * input))`, reduced, for targets of 1 and -1.
 
     >>> tl.nn.functional.soft_margin_loss(tl.tensor([0.0, 2.0]), tl.tensor([-1.0, 1.0]))
     tensor(0.4100)
     """
 @overload
-def soft_margin_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
+def softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Tensor: ...
 @overload
-def softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Tensor:
+def softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Any:
     """Return `exp(input)` divided by its sum along `dim`.
 
     `input` is converted to `dtype` first, if that is given. Without `dim` one is chosen, with a warning.
@@ -1362,27 +1364,27 @@ def softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtin
     tensor([0.5000, 0.5000])
     """
 @overload
-def softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Any: ...
+def softmin(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Tensor: ...
 @overload
-def softmin(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Tensor:
+def softmin(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Any:
     """Return the softmax of `-input` along `dim`.
 
     >>> tl.nn.functional.softmin(tl.tensor([1.0, 1.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
 @overload
-def softmin(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Any: ...
+def softplus(input: Tensor, beta: builtins.float = 1, threshold: builtins.float = 20, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def softplus(input: Tensor, beta: builtins.float = 1, threshold: builtins.float = 20, *, out: Tensor | None = None) -> Tensor:
+def softplus(input: Tensor | SupportsTorchFunction, beta: builtins.float = 1, threshold: builtins.float = 20, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input` is above `threshold`.
 
     >>> tl.nn.functional.softplus(tl.tensor([-1.0, 0.0, 30.0]))
     tensor([ 0.3133,  0.6931, 30.0000])
     """
 @overload
-def softplus(input: Tensor | SupportsTorchFunction, beta: builtins.float = 1, threshold: builtins.float = 20, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def softshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None = None) -> Tensor: ...
 @overload
-def softshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None = None) -> Tensor:
+def softshrink(input: Tensor | SupportsTorchFunction, lambd: builtins.float = 0.5, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the elements of `input` moved towards zero by `lambd`; those nearer than that become zero.
 
     Raises RuntimeError when `lambd` is negative.
@@ -1391,16 +1393,14 @@ def softshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None
     tensor([-0.5000,  0.0000,  1.5000])
     """
 @overload
-def softshrink(input: Tensor | SupportsTorchFunction, lambd: builtins.float = 0.5, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+def softsign(input: Tensor) -> Tensor: ...
 @overload
-def softsign(input: Tensor) -> Tensor:
+def softsign(input: Tensor | SupportsTorchFunction) -> Any:
     """Return `input / (1 + abs(input))`, element by element.
 
     >>> tl.nn.functional.softsign(tl.tensor([-1.0, 3.0]))
     tensor([-0.5000,  0.7500])
     """
-@overload
-def softsign(input: Tensor | SupportsTorchFunction) -> Any: ...
 def tanh(input: Tensor) -> Tensor:
     """Return the hyperbolic tangent of `input`: the same as `input.tanh()`, which types are asked about.
 
@@ -1408,34 +1408,36 @@ def tanh(input: Tensor) -> Tensor:
     tensor([0.0000, 0.7616])
     """
 @overload
-def tanhshrink(input: Tensor) -> Tensor:
+def tanhshrink(input: Tensor) -> Tensor: ...
+@overload
+def tanhshrink(input: Tensor | SupportsTorchFunction) -> Any:
     """Return `input - tanh(input)`, element by element.
 
     >>> tl.nn.functional.tanhshrink(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.2384])
     """
 @overload
-def tanhshrink(input: Tensor | SupportsTorchFunction) -> Any: ...
+def threshold(input: Tensor, threshold: builtins.float, value: builtins.float, inplace: builtins.bool = False) -> Tensor: ...
 @overload
-def threshold(input: Tensor, threshold: builtins.float, value: builtins.float, inplace: builtins.bool = False) -> Tensor:
+def threshold(input: Tensor | SupportsTorchFunction, threshold: builtins.float, value: builtins.float, inplace: builtins.bool = False) -> Any:
     """Return the elements of `input` that are above `threshold`, and `value` in place of the others.
 
     >>> tl.nn.functional.threshold(tl.tensor([1.0, 2.0, 3.0]), 1.5, 20)
     tensor([20.,  2.,  3.])
     """
 @overload
-def threshold(input: Tensor | SupportsTorchFunction, threshold: builtins.float, value: builtins.float, inplace: builtins.bool = False) -> Any: ...
+def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor: ...
 @overload
-def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
+def threshold_(input: Tensor | SupportsTorchFunction, threshold: builtins.float, value: builtins.float) -> Any:
     """Write `threshold(input, threshold, value)` into `input`, and return it.
 
     >>> tl.nn.functional.threshold_(tl.tensor([1.0, 2.0]), 1.5, 0)
     tensor([0., 2.])
     """
 @overload
-def threshold_(input: Tensor | SupportsTorchFunction, threshold: builtins.float, value: builtins.float) -> Any: ...
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2, eps: builtins.float = 1e-06, swap: builtins.bool = False, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor: ...
 @overload
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2, eps: builtins.float = 1e-06, swap: builtins.bool = False, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+def triplet_margin_loss(anchor: Tensor | SupportsTorchFunction, positive: Tensor | SupportsTorchFunction, negative: Tensor | SupportsTorchFunction, margin: builtins.float = 1.0, p: builtins.float = 2, eps: builtins.float = 1e-06, swap: builtins.bool = False, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any:
     """Return `max(0, margin + d(anchor, positive) - d(anchor, negative))`, reduced.
 
     Distances are of order `p`. With `swap` the distance between positive and negative stands for the one from the
@@ -1446,9 +1448,9 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
     tensor(0.5000)
     """
 @overload
-def triplet_margin_loss(anchor: Tensor | SupportsTorchFunction, positive: Tensor | SupportsTorchFunction, negative: Tensor | SupportsTorchFunction, margin: builtins.float = 1.0, p: builtins.float = 2, eps: builtins.float = 1e-06, swap: builtins.bool = False, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any: ...
+def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Any, Any], Any] | None = None, margin: builtins.float = 1.0, swap: builtins.bool = False, reduction: builtins.str = 'mean') -> Tensor: ...
 @overload
-def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Any, Any], Any] | None = None, margin: builtins.float = 1.0, swap: builtins.bool = False, reduction: builtins.str = 'mean') -> Tensor:
+def triplet_margin_with_distance_loss(anchor: Tensor | SupportsTorchFunction, positive: Tensor | SupportsTorchFunction, negative: Tensor | SupportsTorchFunction, *, distance_function: Callable[[Any, Any], Any] | None = None, margin: builtins.float = 1.0, swap: builtins.bool = False, reduction: builtins.str = 'mean') -> Any:
     """Return `max(0, margin + d(anchor, positive) - d(anchor, negative))`, reduced.
 
     The distance d is `distance_function`, `pairwise_distance` unless given; the rest is as in `triplet_margin_loss`.
@@ -1459,9 +1461,9 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
     tensor(0.5000)
     """
 @overload
-def triplet_margin_with_distance_loss(anchor: Tensor | SupportsTorchFunction, positive: Tensor | SupportsTorchFunction, negative: Tensor | SupportsTorchFunction, *, distance_function: Callable[[Any, Any], Any] | None = None, margin: builtins.float = 1.0, swap: builtins.bool = False, reduction: builtins.str = 'mean') -> Any: ...
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor: ...
 @overload
-def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+def unfold(input: Tensor | SupportsTorchFunction, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Return the windows of images as columns.
 
     `input` has the shape (N, C, H, W) or (C, H, W), the result (N, C * KH * KW, windows) or without N. Raises
@@ -1470,8 +1472,6 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     >>> tl.nn.functional.unfold(tl.arange(9.0).reshape(1, 1, 3, 3), 2)[0, :, 0]
     tensor([0., 1., 3., 4.])
     """
-@overload
-def unfold(input: Tensor | SupportsTorchFunction, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any: ...
 def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None) -> Tensor:
     """Return `interpolate(input, size, scale_factor, mode, align_corners)`: its older name.
 

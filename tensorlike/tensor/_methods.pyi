@@ -189,7 +189,9 @@ class TensorMethods:
         (tensor([1., 2.]), tensor([5.]))
         """
     @overload
-    def __add__(self, other: Tensor | Number) -> Self:
+    def __add__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __add__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input + alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
@@ -199,9 +201,9 @@ class TensorMethods:
         tensor([21., 42.])
         """
     @overload
-    def __add__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __and__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __and__(self, other: Tensor | Number) -> Self:
+    def __and__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the bitwise and of the elements, with broadcasting; of booleans the logical and.
 
         Raises NotImplementedError for other than integers and booleans.
@@ -209,8 +211,6 @@ class TensorMethods:
         >>> tl.tensor([6, 5]) & 3
         tensor([2, 1])
         """
-    @overload
-    def __and__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def __array__(self, dtype: Any = None, copy: builtins.bool | None = None) -> np.ndarray[Any, Any]:
         """Return the tensor as a NumPy array, for `numpy.asarray`."""
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: builtins.bool = False) -> Self:
@@ -245,18 +245,20 @@ class TensorMethods:
         (1, 0)
         """
     @overload  # type: ignore[override, misc]
-    def __eq__(self, other: Tensor | Number) -> Self:
+    def __eq__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __eq__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` equals `other`, element by element, with broadcasting.
 
         >>> tl.eq(tl.tensor([1, 2]), 2), tl.tensor([1, 2]) == tl.tensor([1.0, 3.0])
         (tensor([False,  True]), tensor([ True, False]))
         """
-    @overload
-    def __eq__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def __float__(self) -> builtins.float:
         """Return the one element as a Python float."""
     @overload
-    def __floordiv__(self, other: Tensor | Number) -> Self:
+    def __floordiv__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __floordiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the quotient rounded down, element by element, with broadcasting.
 
         Integers stay integers. Raises RuntimeError for an integer divided by zero, and in the backward pass: there is no
@@ -266,15 +268,15 @@ class TensorMethods:
         >>> tl.floor_divide(tl.tensor([7, -7]), 2), tl.tensor([7.5, -7.5]) // 2
         (tensor([ 3, -4]), tensor([ 3., -4.]))
         """
-    @overload
-    def __floordiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def __format__(self, format_spec: builtins.str) -> builtins.str:  # type: ignore[override, misc]
         """Return the one element of a zero-dimensional tensor formatted; any other tensor as text.
 
         Raises TypeError for a format of another tensor.
         """
     @overload  # type: ignore[override, misc]
-    def __ge__(self, other: Tensor | Number) -> Self:
+    def __ge__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __ge__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is at least `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -282,8 +284,6 @@ class TensorMethods:
         >>> tl.ge(tl.tensor([1, 2, 3]), 2)
         tensor([False,  True,  True])
         """
-    @overload
-    def __ge__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def __getitem__(self, index: Indices) -> Self:
         """Return part of this tensor: a view for integers, slices, None and Ellipsis; a copy for tensors, lists and masks.
 
@@ -295,7 +295,9 @@ class TensorMethods:
         (tensor([1, 2]), tensor([2, 4]), tensor([3, 4]), tensor([3, 1]))
         """
     @overload  # type: ignore[override, misc]
-    def __gt__(self, other: Tensor | Number) -> Self:
+    def __gt__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __gt__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is greater than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -303,10 +305,10 @@ class TensorMethods:
         >>> tl.gt(tl.tensor([1, 2, 3]), 2)
         tensor([False, False,  True])
         """
-    @overload
-    def __gt__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     @overload  # type: ignore[override, misc]
-    def __iadd__(self, other: Tensor | Number) -> Self:
+    def __iadd__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __iadd__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input + alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
@@ -315,10 +317,10 @@ class TensorMethods:
         >>> tl.add(tl.tensor([1.0, 2.0]), tl.tensor([10.0, 20.0]), alpha=2)
         tensor([21., 42.])
         """
-    @overload
-    def __iadd__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     @overload  # type: ignore[override, misc]
-    def __iand__(self, other: Tensor | Number) -> Self:
+    def __iand__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __iand__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the bitwise and of the elements, with broadcasting; of booleans the logical and.
 
         Raises NotImplementedError for other than integers and booleans.
@@ -326,10 +328,10 @@ class TensorMethods:
         >>> tl.tensor([6, 5]) & 3
         tensor([2, 1])
         """
-    @overload
-    def __iand__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     @overload  # type: ignore[override, misc]
-    def __ifloordiv__(self, other: Tensor | Number) -> Self:
+    def __ifloordiv__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __ifloordiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the quotient rounded down, element by element, with broadcasting.
 
         Integers stay integers. Raises RuntimeError for an integer divided by zero, and in the backward pass: there is no
@@ -339,10 +341,10 @@ class TensorMethods:
         >>> tl.floor_divide(tl.tensor([7, -7]), 2), tl.tensor([7.5, -7.5]) // 2
         (tensor([ 3, -4]), tensor([ 3., -4.]))
         """
-    @overload
-    def __ifloordiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     @overload  # type: ignore[override, misc]
-    def __ilshift__(self, other: Tensor | Number) -> Self:
+    def __ilshift__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __ilshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return each element shifted left by `other` bits, with broadcasting. The result is 0 where `other` is negative or
         at least the number of bits.
 
@@ -351,10 +353,10 @@ class TensorMethods:
         >>> tl.tensor([1, 3]) << 2
         tensor([ 4, 12])
         """
-    @overload
-    def __ilshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     @overload  # type: ignore[override, misc]
-    def __imod__(self, other: Tensor | Number) -> Self:
+    def __imod__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __imod__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
 
         Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
@@ -363,10 +365,10 @@ class TensorMethods:
         >>> tl.remainder(tl.tensor([-3.0, 3.0]), 2), tl.tensor([5, -5]) % 3
         (tensor([1., 1.]), tensor([2, 1]))
         """
-    @overload
-    def __imod__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     @overload  # type: ignore[override, misc]
-    def __imul__(self, other: Tensor | Number) -> Self:
+    def __imul__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __imul__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the product of `input` and `other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
@@ -375,8 +377,6 @@ class TensorMethods:
         tensor([[3., 4.],
                 [6., 8.]])
         """
-    @overload
-    def __imul__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def __index__(self) -> builtins.int:
         """Return the one element, which must be an integer, as an index."""
     def __int__(self) -> builtins.int:
@@ -391,7 +391,9 @@ class TensorMethods:
         (tensor([-1, -6]), tensor([False,  True]))
         """
     @overload  # type: ignore[override, misc]
-    def __ior__(self, other: Tensor | Number) -> Self:
+    def __ior__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __ior__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the bitwise or of the elements, with broadcasting; of booleans the logical or.
 
         Raises NotImplementedError for other than integers and booleans.
@@ -399,10 +401,10 @@ class TensorMethods:
         >>> tl.tensor([6, 5]) | 3
         tensor([7, 7])
         """
-    @overload
-    def __ior__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     @overload  # type: ignore[override, misc]
-    def __ipow__(self, exponent: Tensor | Number) -> Self:
+    def __ipow__(self, exponent: Tensor | Number) -> Self: ...
+    @overload
+    def __ipow__(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input` to the power of `exponent`, element by element, with broadcasting.
 
         Integers stay integers; a negative number as exponent raises RuntimeError for them, while negative exponents in a
@@ -411,10 +413,10 @@ class TensorMethods:
         >>> tl.pow(tl.tensor([1.0, 2.0, 3.0]), 2), 2 ** tl.tensor([0, 1, 2])
         (tensor([1., 4., 9.]), tensor([1, 2, 4]))
         """
-    @overload
-    def __ipow__(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any: ...
     @overload  # type: ignore[override, misc]
-    def __irshift__(self, other: Tensor | Number) -> Self:
+    def __irshift__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __irshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return each element shifted right by `other` bits, its sign kept, with broadcasting.
 
         Raises NotImplementedError for other than integers.
@@ -422,10 +424,10 @@ class TensorMethods:
         >>> tl.tensor([8, -8]) >> 2
         tensor([ 2, -2])
         """
-    @overload
-    def __irshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     @overload  # type: ignore[override, misc]
-    def __isub__(self, other: Tensor | Number) -> Self:
+    def __isub__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __isub__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input - alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
@@ -433,10 +435,10 @@ class TensorMethods:
         >>> tl.sub(tl.tensor([5, 6]), 2)
         tensor([3, 4])
         """
-    @overload
-    def __isub__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     @overload  # type: ignore[override, misc]
-    def __itruediv__(self, other: Tensor | Number) -> Self:
+    def __itruediv__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __itruediv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the quotient of `input` and `other`, element by element, with broadcasting.
 
         `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
@@ -447,10 +449,10 @@ class TensorMethods:
         >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
         (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
         """
-    @overload
-    def __itruediv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     @overload  # type: ignore[override, misc]
-    def __ixor__(self, other: Tensor | Number) -> Self:
+    def __ixor__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __ixor__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the bitwise exclusive or of the elements, with broadcasting.
 
         Raises NotImplementedError for other than integers and booleans.
@@ -458,10 +460,10 @@ class TensorMethods:
         >>> tl.tensor([6, 5]) ^ 3
         tensor([5, 6])
         """
-    @overload
-    def __ixor__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     @overload  # type: ignore[override, misc]
-    def __le__(self, other: Tensor | Number) -> Self:
+    def __le__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __le__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is at most `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -469,15 +471,15 @@ class TensorMethods:
         >>> tl.le(tl.tensor([1, 2, 3]), 2)
         tensor([ True,  True, False])
         """
-    @overload
-    def __le__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def __len__(self) -> builtins.int:
         """Return the size of the first dimension.
 
         Raises TypeError for a zero-dimensional tensor.
         """
     @overload
-    def __lshift__(self, other: Tensor | Number) -> Self:
+    def __lshift__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __lshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return each element shifted left by `other` bits, with broadcasting. The result is 0 where `other` is negative or
         at least the number of bits.
 
@@ -486,10 +488,10 @@ class TensorMethods:
         >>> tl.tensor([1, 3]) << 2
         tensor([ 4, 12])
         """
-    @overload
-    def __lshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     @overload  # type: ignore[override, misc]
-    def __lt__(self, other: Tensor | Number) -> Self:
+    def __lt__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __lt__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is less than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -498,9 +500,9 @@ class TensorMethods:
         tensor([ True, False])
         """
     @overload
-    def __lt__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __matmul__(self, other: Tensor) -> Self: ...
     @overload
-    def __matmul__(self, other: Tensor) -> Self:
+    def __matmul__(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the product of two matrices, of a matrix and a vector, of two vectors, or of batches of matrices.
 
         The last two dimensions are those of the matrices; the others broadcast. A vector on the left is a row, on the right
@@ -511,9 +513,9 @@ class TensorMethods:
         tensor([3, 7])
         """
     @overload
-    def __matmul__(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def __mod__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __mod__(self, other: Tensor | Number) -> Self:
+    def __mod__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
 
         Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
@@ -523,9 +525,9 @@ class TensorMethods:
         (tensor([1., 1.]), tensor([2, 1]))
         """
     @overload
-    def __mod__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __mul__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __mul__(self, other: Tensor | Number) -> Self:
+    def __mul__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the product of `input` and `other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
@@ -534,17 +536,15 @@ class TensorMethods:
         tensor([[3., 4.],
                 [6., 8.]])
         """
-    @overload
-    def __mul__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     @overload  # type: ignore[override, misc]
-    def __ne__(self, other: Tensor | Number) -> Self:
+    def __ne__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __ne__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
 
         >>> tl.ne(tl.tensor([1, 2]), 2)
         tensor([ True, False])
         """
-    @overload
-    def __ne__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def __neg__(self) -> Self:
         """Return the negative of each element; unsigned integers wrap around.
 
@@ -559,7 +559,9 @@ class TensorMethods:
         Raises RuntimeError when there is not exactly one.
         """
     @overload
-    def __or__(self, other: Tensor | Number) -> Self:
+    def __or__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __or__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the bitwise or of the elements, with broadcasting; of booleans the logical or.
 
         Raises NotImplementedError for other than integers and booleans.
@@ -567,8 +569,6 @@ class TensorMethods:
         >>> tl.tensor([6, 5]) | 3
         tensor([7, 7])
         """
-    @overload
-    def __or__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def __pos__(self) -> Self:
         """Return `input` itself.
 
@@ -578,7 +578,9 @@ class TensorMethods:
         tensor([ 1, -2])
         """
     @overload
-    def __pow__(self, exponent: Tensor | Number) -> Self:
+    def __pow__(self, exponent: Tensor | Number) -> Self: ...
+    @overload
+    def __pow__(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input` to the power of `exponent`, element by element, with broadcasting.
 
         Integers stay integers; a negative number as exponent raises RuntimeError for them, while negative exponents in a
@@ -588,9 +590,9 @@ class TensorMethods:
         (tensor([1., 4., 9.]), tensor([1, 2, 4]))
         """
     @overload
-    def __pow__(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __radd__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __radd__(self, other: Tensor | Number) -> Self:
+    def __radd__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input + alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
@@ -600,9 +602,9 @@ class TensorMethods:
         tensor([21., 42.])
         """
     @overload
-    def __radd__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rand__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __rand__(self, other: Tensor | Number) -> Self:
+    def __rand__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the bitwise and of the elements, with broadcasting; of booleans the logical and.
 
         Raises NotImplementedError for other than integers and booleans.
@@ -611,9 +613,9 @@ class TensorMethods:
         tensor([2, 1])
         """
     @overload
-    def __rand__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rdiv__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __rdiv__(self, other: Tensor | Number) -> Self:
+    def __rdiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `other / input`, element by element.
 
         Integers give the default floating-point dtype.
@@ -621,8 +623,6 @@ class TensorMethods:
         >>> 1 / tl.tensor([2.0, 4.0])
         tensor([0.5000, 0.2500])
         """
-    @overload
-    def __rdiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def __reduce_ex__(self, proto: Any) -> Any:  # type: ignore[override, misc]
         """Return the state for pickle: elements, requires_grad, type and attributes."""
     def __repr__(self) -> builtins.str:  # type: ignore[override, misc]
@@ -632,39 +632,41 @@ class TensorMethods:
     def __reversed__(self) -> Self:
         """Return the tensor with its first dimension reversed."""
     @overload
-    def __rfloordiv__(self, other: Tensor | Number) -> Self:
+    def __rfloordiv__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __rfloordiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `other // self`, element by element, rounded down.
 
         >>> 7 // tl.tensor([2, 3])
         tensor([3, 2])
         """
     @overload
-    def __rfloordiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rlshift__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __rlshift__(self, other: Tensor | Number) -> Self:
+    def __rlshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `other` shifted left by each element.
 
         >>> 1 << tl.tensor([1, 2])
         tensor([2, 4])
         """
     @overload
-    def __rlshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rmatmul__(self, other: Tensor) -> Self: ...
     @overload
-    def __rmatmul__(self, other: Tensor) -> Self:
+    def __rmatmul__(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return `other @ self`, for an `other` whose `@` does not take this tensor."""
     @overload
-    def __rmatmul__(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def __rmod__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __rmod__(self, other: Tensor | Number) -> Self:
+    def __rmod__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `other % self`, element by element, with the sign of `self`.
 
         >>> 7 % tl.tensor([2, 4])
         tensor([1, 3])
         """
     @overload
-    def __rmod__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rmul__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __rmul__(self, other: Tensor | Number) -> Self:
+    def __rmul__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the product of `input` and `other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
@@ -674,9 +676,9 @@ class TensorMethods:
                 [6., 8.]])
         """
     @overload
-    def __rmul__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __ror__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __ror__(self, other: Tensor | Number) -> Self:
+    def __ror__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the bitwise or of the elements, with broadcasting; of booleans the logical or.
 
         Raises NotImplementedError for other than integers and booleans.
@@ -685,27 +687,27 @@ class TensorMethods:
         tensor([7, 7])
         """
     @overload
-    def __ror__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rpow__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __rpow__(self, other: Tensor | Number) -> Self:
+    def __rpow__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `other ** self`, element by element.
 
         >>> 2 ** tl.tensor([1.0, 3.0])
         tensor([2., 8.])
         """
     @overload
-    def __rpow__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rrshift__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __rrshift__(self, other: Tensor | Number) -> Self:
+    def __rrshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `other` shifted right by each element.
 
         >>> 8 >> tl.tensor([1, 2])
         tensor([4, 2])
         """
     @overload
-    def __rrshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rshift__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __rshift__(self, other: Tensor | Number) -> Self:
+    def __rshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return each element shifted right by `other` bits, its sign kept, with broadcasting.
 
         Raises NotImplementedError for other than integers.
@@ -714,9 +716,9 @@ class TensorMethods:
         tensor([ 2, -2])
         """
     @overload
-    def __rshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rsub__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __rsub__(self, other: Tensor | Number) -> Self:
+    def __rsub__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `other - alpha * input`, element by element: `sub` with its operands exchanged.
 
         Raises RuntimeError for booleans.
@@ -725,9 +727,9 @@ class TensorMethods:
         (tensor([9, 8]), tensor([9, 8]))
         """
     @overload
-    def __rsub__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rtruediv__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __rtruediv__(self, other: Tensor | Number) -> Self:
+    def __rtruediv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `other / input`, element by element.
 
         Integers give the default floating-point dtype.
@@ -736,9 +738,9 @@ class TensorMethods:
         tensor([0.5000, 0.2500])
         """
     @overload
-    def __rtruediv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rxor__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __rxor__(self, other: Tensor | Number) -> Self:
+    def __rxor__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the bitwise exclusive or of the elements, with broadcasting.
 
         Raises NotImplementedError for other than integers and booleans.
@@ -747,9 +749,9 @@ class TensorMethods:
         tensor([5, 6])
         """
     @overload
-    def __rxor__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __setitem__(self, index: Indices, value: Tensor | Number) -> None: ...
     @overload
-    def __setitem__(self, index: Indices, value: Tensor | Number) -> None:
+    def __setitem__(self, index: Indices, value: Tensor | SupportsTorchFunction | Number) -> Any:
         """Write a number or a tensor, converted and broadcast, to part of this tensor.
 
         Gradients go to `value`, and to this tensor where it was not overwritten. Raises IndexError as reading does, and
@@ -762,15 +764,15 @@ class TensorMethods:
         tensor([[1., 2.],
                 [9., 9.]])
         """
-    @overload
-    def __setitem__(self, index: Indices, value: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def __setstate__(self, state: Any) -> None:
         """Restore the state stored in an older pickle: (storage, storage_offset, size, stride), or a dict of attributes.
 
         Raises RuntimeError for a tensor that is no leaf.
         """
     @overload
-    def __sub__(self, other: Tensor | Number) -> Self:
+    def __sub__(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def __sub__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input - alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
@@ -779,9 +781,9 @@ class TensorMethods:
         tensor([3, 4])
         """
     @overload
-    def __sub__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __truediv__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __truediv__(self, other: Tensor | Number) -> Self:
+    def __truediv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the quotient of `input` and `other`, element by element, with broadcasting.
 
         `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
@@ -793,9 +795,9 @@ class TensorMethods:
         (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
         """
     @overload
-    def __truediv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __xor__(self, other: Tensor | Number) -> Self: ...
     @overload
-    def __xor__(self, other: Tensor | Number) -> Self:
+    def __xor__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the bitwise exclusive or of the elements, with broadcasting.
 
         Raises NotImplementedError for other than integers and booleans.
@@ -803,8 +805,6 @@ class TensorMethods:
         >>> tl.tensor([6, 5]) ^ 3
         tensor([5, 6])
         """
-    @overload
-    def __xor__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def _indices(self) -> Any:
         """Return the indices, in any order, of a sparse tensor; raise RuntimeError for any other."""
     def _is_view(self) -> builtins.bool:
@@ -882,7 +882,9 @@ class TensorMethods:
         tensor([0.0000, 1.3170])
         """
     @overload
-    def add(self, other: Tensor | Number, *, alpha: Number = 1) -> Self:
+    def add(self, other: Tensor | Number, *, alpha: Number = 1) -> Self: ...
+    @overload
+    def add(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
         """Return `input + alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
@@ -892,9 +894,9 @@ class TensorMethods:
         tensor([21., 42.])
         """
     @overload
-    def add(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any: ...
+    def add_(self, other: Tensor | Number, *, alpha: Number = 1) -> Self: ...
     @overload
-    def add_(self, other: Tensor | Number, *, alpha: Number = 1) -> Self:
+    def add_(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
         """Return `input + alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
@@ -904,9 +906,9 @@ class TensorMethods:
         tensor([21., 42.])
         """
     @overload
-    def add_(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any: ...
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
-    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self:
+    def addbmm(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
         """Return `beta * input + alpha *` the sum of the products of the matrices of two batches.
 
         Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to (n, p), and is not read when `beta` is 0. Raises
@@ -916,9 +918,9 @@ class TensorMethods:
         tensor([[12.]])
         """
     @overload
-    def addbmm(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any: ...
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
-    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self:
+    def addbmm_(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
         """Return `beta * input + alpha *` the sum of the products of the matrices of two batches.
 
         Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to (n, p), and is not read when `beta` is 0. Raises
@@ -928,9 +930,9 @@ class TensorMethods:
         tensor([[12.]])
         """
     @overload
-    def addbmm_(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any: ...
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Self: ...
     @overload
-    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Self:
+    def addcdiv(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any:
         """Return `input + value * tensor1 / tensor2`, element by element, with broadcasting.
 
         Raises RuntimeError for integers and booleans.
@@ -939,9 +941,9 @@ class TensorMethods:
         tensor([1.5000, 2.0000])
         """
     @overload
-    def addcdiv(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any: ...
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Self: ...
     @overload
-    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Self:
+    def addcdiv_(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any:
         """Return `input + value * tensor1 / tensor2`, element by element, with broadcasting.
 
         Raises RuntimeError for integers and booleans.
@@ -950,9 +952,9 @@ class TensorMethods:
         tensor([1.5000, 2.0000])
         """
     @overload
-    def addcdiv_(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any: ...
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Self: ...
     @overload
-    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Self:
+    def addcmul(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any:
         """Return `input + value * tensor1 * tensor2`, element by element, with broadcasting.
 
         Raises NotImplementedError for booleans.
@@ -961,9 +963,9 @@ class TensorMethods:
         tensor([2.5000, 5.0000])
         """
     @overload
-    def addcmul(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any: ...
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Self: ...
     @overload
-    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Self:
+    def addcmul_(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any:
         """Return `input + value * tensor1 * tensor2`, element by element, with broadcasting.
 
         Raises NotImplementedError for booleans.
@@ -972,9 +974,9 @@ class TensorMethods:
         tensor([2.5000, 5.0000])
         """
     @overload
-    def addcmul_(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any: ...
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
-    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self:
+    def addmm(self, mat1: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
         """Return `beta * input + alpha * (mat1 @ mat2)` for two matrices.
 
         `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
@@ -984,9 +986,9 @@ class TensorMethods:
         tensor([[7., 7.]])
         """
     @overload
-    def addmm(self, mat1: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any: ...
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
-    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self:
+    def addmm_(self, mat1: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
         """Return `beta * input + alpha * (mat1 @ mat2)` for two matrices.
 
         `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
@@ -996,9 +998,9 @@ class TensorMethods:
         tensor([[7., 7.]])
         """
     @overload
-    def addmm_(self, mat1: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any: ...
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
-    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self:
+    def addmv(self, mat: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
         """Return `beta * input + alpha * (mat @ vec)` for a matrix and a vector.
 
         `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
@@ -1008,9 +1010,9 @@ class TensorMethods:
         tensor([13., 13.])
         """
     @overload
-    def addmv(self, mat: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any: ...
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
-    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self:
+    def addmv_(self, mat: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
         """Return `beta * input + alpha * (mat @ vec)` for a matrix and a vector.
 
         `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
@@ -1020,9 +1022,9 @@ class TensorMethods:
         tensor([13., 13.])
         """
     @overload
-    def addmv_(self, mat: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any: ...
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
-    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self:
+    def addr(self, vec1: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
         """Return `beta * input + alpha * outer(vec1, vec2)`.
 
         `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for operands other than
@@ -1033,9 +1035,9 @@ class TensorMethods:
                 [7., 9.]])
         """
     @overload
-    def addr(self, vec1: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any: ...
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
-    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self:
+    def addr_(self, vec1: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
         """Return `beta * input + alpha * outer(vec1, vec2)`.
 
         `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for operands other than
@@ -1045,8 +1047,6 @@ class TensorMethods:
         tensor([[4., 5.],
                 [7., 9.]])
         """
-    @overload
-    def addr_(self, vec1: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any: ...
     def adjoint(self) -> Self:
         """Return the matrices in the last two dimensions of `input`, transposed and conjugated.
 
@@ -1064,7 +1064,9 @@ class TensorMethods:
         tensor([False,  True])
         """
     @overload
-    def allclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
+    def allclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool: ...
+    @overload
+    def allclose(self, other: Tensor | SupportsTorchFunction, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Any:
         """Return whether all elements are close, as `isclose` has it, as a Python bool.
 
         Raises RuntimeError for tensors of different dtypes and for negative tolerances.
@@ -1072,8 +1074,6 @@ class TensorMethods:
         >>> tl.allclose(tl.tensor([1.0, 2.0]), tl.tensor([1.0 + 1e-6, 2.0]))
         True
         """
-    @overload
-    def allclose(self, other: Tensor | SupportsTorchFunction, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Any: ...
     def amax(self, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False) -> Self:
         """Return the largest elements over the dimensions `dim`, or over all; NaN counts as the largest.
 
@@ -1201,7 +1201,9 @@ class TensorMethods:
         tensor([0.0000, 0.7854])
         """
     @overload
-    def arctan2(self, other: Tensor) -> Self:
+    def arctan2(self, other: Tensor) -> Self: ...
+    @overload
+    def arctan2(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -1210,9 +1212,9 @@ class TensorMethods:
         tensor([0.7854, 2.3562])
         """
     @overload
-    def arctan2(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def arctan2_(self, other: Tensor) -> Self: ...
     @overload
-    def arctan2_(self, other: Tensor) -> Self:
+    def arctan2_(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -1220,8 +1222,6 @@ class TensorMethods:
         >>> tl.atan2(tl.tensor([1.0, 1.0]), tl.tensor([1.0, -1.0]))
         tensor([0.7854, 2.3562])
         """
-    @overload
-    def arctan2_(self, other: Tensor | SupportsTorchFunction) -> Any: ...
     def arctan_(self) -> Self:
         """Return the angle in radians whose tangent each element is.
 
@@ -1296,7 +1296,9 @@ class TensorMethods:
         tensor([0, 2])
         """
     @overload
-    def as_strided_scatter(self, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Self:
+    def as_strided_scatter(self, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Self: ...
+    @overload
+    def as_strided_scatter(self, src: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Any:
         """Return a copy of `input` with `src` written to the elements that `as_strided` selects.
 
         Raises RuntimeError unless `src` has the shape `size`.
@@ -1304,8 +1306,6 @@ class TensorMethods:
         >>> tl.as_strided_scatter(tl.zeros(4), tl.ones(2), (2,), (3,))
         tensor([1., 0., 0., 1.])
         """
-    @overload
-    def as_strided_scatter(self, src: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Any: ...
     def asin(self) -> Self:
         """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
 
@@ -1347,7 +1347,9 @@ class TensorMethods:
         tensor([0.0000, 0.7854])
         """
     @overload
-    def atan2(self, other: Tensor) -> Self:
+    def atan2(self, other: Tensor) -> Self: ...
+    @overload
+    def atan2(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -1356,9 +1358,9 @@ class TensorMethods:
         tensor([0.7854, 2.3562])
         """
     @overload
-    def atan2(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def atan2_(self, other: Tensor) -> Self: ...
     @overload
-    def atan2_(self, other: Tensor) -> Self:
+    def atan2_(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -1366,8 +1368,6 @@ class TensorMethods:
         >>> tl.atan2(tl.tensor([1.0, 1.0]), tl.tensor([1.0, -1.0]))
         tensor([0.7854, 2.3562])
         """
-    @overload
-    def atan2_(self, other: Tensor | SupportsTorchFunction) -> Any: ...
     def atan_(self) -> Self:
         """Return the angle in radians whose tangent each element is.
 
@@ -1405,7 +1405,9 @@ class TensorMethods:
         tensor([2., 4.])
         """
     @overload
-    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self:
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
+    @overload
+    def baddbmm(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
         """Return `beta * input + alpha * (batch1 @ batch2)` for two batches of matrices.
 
         Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to the product, and is not read when `beta` is 0.
@@ -1415,9 +1417,9 @@ class TensorMethods:
         tensorlike.Size([2, 1, 1])
         """
     @overload
-    def baddbmm(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any: ...
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
-    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self:
+    def baddbmm_(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
         """Return `beta * input + alpha * (batch1 @ batch2)` for two batches of matrices.
 
         Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to the product, and is not read when `beta` is 0.
@@ -1426,8 +1428,6 @@ class TensorMethods:
         >>> tl.baddbmm(tl.ones(1), tl.ones(2, 1, 3), tl.ones(2, 3, 1)).shape
         tensorlike.Size([2, 1, 1])
         """
-    @overload
-    def baddbmm_(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any: ...
     def bernoulli(self, p: builtins.float | None = None, *, generator: Generator | None = None) -> Self:
         """Return a tensor like `input` of ones, with the probabilities in `input`, and zeros.
 
@@ -1441,7 +1441,9 @@ class TensorMethods:
         Same as PyTorch's function of that name, with numbers of its own.
         """
     @overload
-    def bernoulli_(self, p: Tensor | builtins.float = 0.5, *, generator: Generator | None = None) -> Self:
+    def bernoulli_(self, p: Tensor | builtins.float = 0.5, *, generator: Generator | None = None) -> Self: ...
+    @overload
+    def bernoulli_(self, p: Tensor | SupportsTorchFunction | builtins.float = 0.5, *, generator: Generator | None = None) -> Any:
         """Fill the tensor with ones, with probability `p`, and zeros, and return it.
 
         `p` is a number or a tensor of probabilities that broadcasts to this tensor. Raises RuntimeError for a probability
@@ -1452,8 +1454,6 @@ class TensorMethods:
 
         Same as PyTorch's method of that name, with numbers of its own.
         """
-    @overload
-    def bernoulli_(self, p: Tensor | SupportsTorchFunction | builtins.float = 0.5, *, generator: Generator | None = None) -> Any: ...
     def bfloat16(self, memory_format: Any = None) -> Self:
         """Return this tensor with dtype `bfloat16`; itself if it has that already.
 
@@ -1461,7 +1461,9 @@ class TensorMethods:
         tensorlike.bfloat16
         """
     @overload
-    def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Self:
+    def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Self: ...
+    @overload
+    def bincount(self, weights: Tensor | SupportsTorchFunction | None = None, minlength: builtins.int = 0) -> Any:
         """Count the occurrences of each integer from 0 on in `input`, or sum their `weights`.
 
         Counts are int64; sums are float32 for weights of that dtype and float64 otherwise. Raises RuntimeError unless
@@ -1471,9 +1473,9 @@ class TensorMethods:
         tensor([1, 2, 0, 0, 1])
         """
     @overload
-    def bincount(self, weights: Tensor | SupportsTorchFunction | None = None, minlength: builtins.int = 0) -> Any: ...
+    def bitwise_and(self, other: Tensor | Number) -> Self: ...
     @overload
-    def bitwise_and(self, other: Tensor | Number) -> Self:
+    def bitwise_and(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the bitwise and of the elements, with broadcasting; of booleans the logical and.
 
         Raises NotImplementedError for other than integers and booleans.
@@ -1482,9 +1484,9 @@ class TensorMethods:
         tensor([2, 1])
         """
     @overload
-    def bitwise_and(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def bitwise_and_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def bitwise_and_(self, other: Tensor | Number) -> Self:
+    def bitwise_and_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the bitwise and of the elements, with broadcasting; of booleans the logical and.
 
         Raises NotImplementedError for other than integers and booleans.
@@ -1493,9 +1495,9 @@ class TensorMethods:
         tensor([2, 1])
         """
     @overload
-    def bitwise_and_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def bitwise_left_shift(self, other: Tensor | Number) -> Self: ...
     @overload
-    def bitwise_left_shift(self, other: Tensor | Number) -> Self:
+    def bitwise_left_shift(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return each element shifted left by `other` bits, with broadcasting. The result is 0 where `other` is negative or
         at least the number of bits.
 
@@ -1505,9 +1507,9 @@ class TensorMethods:
         tensor([ 4, 12])
         """
     @overload
-    def bitwise_left_shift(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def bitwise_left_shift_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def bitwise_left_shift_(self, other: Tensor | Number) -> Self:
+    def bitwise_left_shift_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return each element shifted left by `other` bits, with broadcasting. The result is 0 where `other` is negative or
         at least the number of bits.
 
@@ -1516,8 +1518,6 @@ class TensorMethods:
         >>> tl.tensor([1, 3]) << 2
         tensor([ 4, 12])
         """
-    @overload
-    def bitwise_left_shift_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def bitwise_not(self) -> Self:
         """Return the bitwise complement of each element; of booleans the logical not.
 
@@ -1537,7 +1537,9 @@ class TensorMethods:
         (tensor([-1, -6]), tensor([False,  True]))
         """
     @overload
-    def bitwise_or(self, other: Tensor | Number) -> Self:
+    def bitwise_or(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def bitwise_or(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the bitwise or of the elements, with broadcasting; of booleans the logical or.
 
         Raises NotImplementedError for other than integers and booleans.
@@ -1546,9 +1548,9 @@ class TensorMethods:
         tensor([7, 7])
         """
     @overload
-    def bitwise_or(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def bitwise_or_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def bitwise_or_(self, other: Tensor | Number) -> Self:
+    def bitwise_or_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the bitwise or of the elements, with broadcasting; of booleans the logical or.
 
         Raises NotImplementedError for other than integers and booleans.
@@ -1557,9 +1559,9 @@ class TensorMethods:
         tensor([7, 7])
         """
     @overload
-    def bitwise_or_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def bitwise_right_shift(self, other: Tensor | Number) -> Self: ...
     @overload
-    def bitwise_right_shift(self, other: Tensor | Number) -> Self:
+    def bitwise_right_shift(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return each element shifted right by `other` bits, its sign kept, with broadcasting.
 
         Raises NotImplementedError for other than integers.
@@ -1568,9 +1570,9 @@ class TensorMethods:
         tensor([ 2, -2])
         """
     @overload
-    def bitwise_right_shift(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def bitwise_right_shift_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def bitwise_right_shift_(self, other: Tensor | Number) -> Self:
+    def bitwise_right_shift_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return each element shifted right by `other` bits, its sign kept, with broadcasting.
 
         Raises NotImplementedError for other than integers.
@@ -1579,9 +1581,9 @@ class TensorMethods:
         tensor([ 2, -2])
         """
     @overload
-    def bitwise_right_shift_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def bitwise_xor(self, other: Tensor | Number) -> Self: ...
     @overload
-    def bitwise_xor(self, other: Tensor | Number) -> Self:
+    def bitwise_xor(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the bitwise exclusive or of the elements, with broadcasting.
 
         Raises NotImplementedError for other than integers and booleans.
@@ -1590,9 +1592,9 @@ class TensorMethods:
         tensor([5, 6])
         """
     @overload
-    def bitwise_xor(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def bitwise_xor_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def bitwise_xor_(self, other: Tensor | Number) -> Self:
+    def bitwise_xor_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the bitwise exclusive or of the elements, with broadcasting.
 
         Raises NotImplementedError for other than integers and booleans.
@@ -1601,9 +1603,9 @@ class TensorMethods:
         tensor([5, 6])
         """
     @overload
-    def bitwise_xor_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def bmm(self, mat2: Tensor) -> Self: ...
     @overload
-    def bmm(self, mat2: Tensor) -> Self:
+    def bmm(self, mat2: Tensor | SupportsTorchFunction) -> Any:
         """Return the products of the matrices of two batches of the same size.
 
         Shapes are (batch, n, m) and (batch, m, p). Raises RuntimeError for others, and for two dtypes.
@@ -1611,8 +1613,6 @@ class TensorMethods:
         >>> tl.bmm(tl.ones(4, 2, 3), tl.ones(4, 3, 5)).shape
         tensorlike.Size([4, 2, 5])
         """
-    @overload
-    def bmm(self, mat2: Tensor | SupportsTorchFunction) -> Any: ...
     def bool(self, memory_format: Any = None) -> Self:
         """Return this tensor with dtype `bool`; itself if it has that already.
 
@@ -1695,7 +1695,9 @@ class TensorMethods:
                 [0.0000, 0.2500]])
         """
     @overload
-    def cholesky_solve(self, L: Tensor, upper: builtins.bool = False) -> Self:
+    def cholesky_solve(self, L: Tensor, upper: builtins.bool = False) -> Self: ...
+    @overload
+    def cholesky_solve(self, L: Tensor | SupportsTorchFunction, upper: builtins.bool = False) -> Any:
         """Return the solution X of A X = B from the Cholesky factor L of A, which is lower triangular, or `upper`.
 
         L has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit. The
@@ -1705,8 +1707,6 @@ class TensorMethods:
         tensor([[1.0000],
                 [0.5000]])
         """
-    @overload
-    def cholesky_solve(self, L: Tensor | SupportsTorchFunction, upper: builtins.bool = False) -> Any: ...
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Self, ...]:
         """Split `input` along `dim` into at most `chunks` views of one size; the last may be smaller.
 
@@ -1714,7 +1714,9 @@ class TensorMethods:
         (tensor([0, 1, 2]), tensor([3, 4]))
         """
     @overload
-    def clamp(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Self:
+    def clamp(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Self: ...
+    @overload
+    def clamp(self, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any:
         """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
         Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
@@ -1724,9 +1726,9 @@ class TensorMethods:
         tensor([0.0000, 0.5000, 1.0000])
         """
     @overload
-    def clamp(self, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any: ...
+    def clamp_(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Self: ...
     @overload
-    def clamp_(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Self:
+    def clamp_(self, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any:
         """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
         Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
@@ -1736,9 +1738,9 @@ class TensorMethods:
         tensor([0.0000, 0.5000, 1.0000])
         """
     @overload
-    def clamp_(self, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any: ...
+    def clamp_max(self, max: Tensor | Number) -> Self: ...
     @overload
-    def clamp_max(self, max: Tensor | Number) -> Self:
+    def clamp_max(self, max: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return each element, or `max` where that is smaller.
 
         Raises NotImplementedError for complex elements.
@@ -1747,9 +1749,9 @@ class TensorMethods:
         tensor([-1.,  0.])
         """
     @overload
-    def clamp_max(self, max: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def clamp_max_(self, max: Tensor | Number) -> Self: ...
     @overload
-    def clamp_max_(self, max: Tensor | Number) -> Self:
+    def clamp_max_(self, max: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return each element, or `max` where that is smaller.
 
         Raises NotImplementedError for complex elements.
@@ -1758,9 +1760,9 @@ class TensorMethods:
         tensor([-1.,  0.])
         """
     @overload
-    def clamp_max_(self, max: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def clamp_min(self, min: Tensor | Number) -> Self: ...
     @overload
-    def clamp_min(self, min: Tensor | Number) -> Self:
+    def clamp_min(self, min: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return each element, or `min` where that is larger.
 
         Raises NotImplementedError for complex elements.
@@ -1769,9 +1771,9 @@ class TensorMethods:
         tensor([0., 2.])
         """
     @overload
-    def clamp_min(self, min: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def clamp_min_(self, min: Tensor | Number) -> Self: ...
     @overload
-    def clamp_min_(self, min: Tensor | Number) -> Self:
+    def clamp_min_(self, min: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return each element, or `min` where that is larger.
 
         Raises NotImplementedError for complex elements.
@@ -1780,9 +1782,9 @@ class TensorMethods:
         tensor([0., 2.])
         """
     @overload
-    def clamp_min_(self, min: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def clip(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Self: ...
     @overload
-    def clip(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Self:
+    def clip(self, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any:
         """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
         Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
@@ -1792,9 +1794,9 @@ class TensorMethods:
         tensor([0.0000, 0.5000, 1.0000])
         """
     @overload
-    def clip(self, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any: ...
+    def clip_(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Self: ...
     @overload
-    def clip_(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Self:
+    def clip_(self, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any:
         """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
         Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
@@ -1803,8 +1805,6 @@ class TensorMethods:
         >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
         tensor([0.0000, 0.5000, 1.0000])
         """
-    @overload
-    def clip_(self, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any: ...
     def clone(self, *, memory_format: Any = None) -> Self:
         """Return a copy of `input`, which gradients pass through.
 
@@ -1856,7 +1856,9 @@ class TensorMethods:
         (True, (2, 1))
         """
     @overload
-    def copy_(self, src: Tensor | Number, non_blocking: builtins.bool = False) -> Self:
+    def copy_(self, src: Tensor | Number, non_blocking: builtins.bool = False) -> Self: ...
+    @overload
+    def copy_(self, src: Tensor | SupportsTorchFunction | Number, non_blocking: builtins.bool = False) -> Any:
         """Write the elements of `src` into this tensor, converted and broadcast, and return this tensor.
 
         Gradients go to `src`. Raises RuntimeError when the shapes do not fit.
@@ -1866,9 +1868,9 @@ class TensorMethods:
                 [1., 2.]])
         """
     @overload
-    def copy_(self, src: Tensor | SupportsTorchFunction | Number, non_blocking: builtins.bool = False) -> Any: ...
+    def copysign(self, other: Tensor | Number) -> Self: ...
     @overload
-    def copysign(self, other: Tensor | Number) -> Self:
+    def copysign(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the size of `input` with the sign of `other`, element by element, with broadcasting.
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -1877,9 +1879,9 @@ class TensorMethods:
         tensor([-1.,  2.])
         """
     @overload
-    def copysign(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def copysign_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def copysign_(self, other: Tensor | Number) -> Self:
+    def copysign_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the size of `input` with the sign of `other`, element by element, with broadcasting.
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -1887,8 +1889,6 @@ class TensorMethods:
         >>> tl.copysign(tl.tensor([1.0, -2.0]), tl.tensor([-1.0, 0.0]))
         tensor([-1.,  2.])
         """
-    @overload
-    def copysign_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def corrcoef(self) -> Self:
         """Return the correlation coefficients of the variables in the rows of `input`, whose columns are observations.
 
@@ -1937,7 +1937,9 @@ class TensorMethods:
         tensor([2, 1])
         """
     @overload
-    def cov(self, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Self:
+    def cov(self, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Self: ...
+    @overload
+    def cov(self, *, correction: builtins.int = 1, fweights: Tensor | SupportsTorchFunction | None = None, aweights: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the covariances of the variables in the rows of `input`, whose columns are observations.
 
         Divided by the number of observations less `correction`. `fweights` are integers, how often each observation was
@@ -1948,8 +1950,6 @@ class TensorMethods:
         tensor([[ 1., -1.],
                 [-1.,  1.]])
         """
-    @overload
-    def cov(self, *, correction: builtins.int = 1, fweights: Tensor | SupportsTorchFunction | None = None, aweights: Tensor | SupportsTorchFunction | None = None) -> Any: ...
     def cpu(self, memory_format: Any = None) -> Self:
         """Return this tensor in the host's memory; itself if it is there already.
 
@@ -1957,7 +1957,9 @@ class TensorMethods:
         device(type='cpu')
         """
     @overload
-    def cross(self, other: Tensor, dim: builtins.int | None = None) -> Self:
+    def cross(self, other: Tensor, dim: builtins.int | None = None) -> Self: ...
+    @overload
+    def cross(self, other: Tensor | SupportsTorchFunction, dim: builtins.int | None = None) -> Any:
         """Return the cross products of vectors of three elements along dimension `dim`, by default the first of size 3.
 
         The other dimensions broadcast. Raises RuntimeError for vectors of another size, for different numbers of dimensions
@@ -1968,8 +1970,6 @@ class TensorMethods:
 
         Same as PyTorch's function of that name, without its warning when `dim` is left out.
         """
-    @overload
-    def cross(self, other: Tensor | SupportsTorchFunction, dim: builtins.int | None = None) -> Any: ...
     def cuda(self, device: Device | builtins.int | builtins.str | None = None, non_blocking: builtins.bool = False, memory_format: Any = None) -> Self:
         """Return this tensor on a CUDA device; itself if it is there already.
 
@@ -2068,7 +2068,9 @@ class TensorMethods:
         True
         """
     @overload
-    def diag(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Self:
+    def diag(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Self: ...
+    @overload
+    def diag(self, diagonal: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
 
         Raises RuntimeError for other than one or two dimensions.
@@ -2077,8 +2079,6 @@ class TensorMethods:
         tensor([[1, 0],
                 [0, 2]])
         """
-    @overload
-    def diag(self, diagonal: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
     def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Self:
         """Return matrices, in the dimensions `dim1` and `dim2`, with the last dimension of `input` on a diagonal.
 
@@ -2100,7 +2100,9 @@ class TensorMethods:
         tensor([1, 4])
         """
     @overload
-    def diagonal_scatter(self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Self:
+    def diagonal_scatter(self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Self: ...
+    @overload
+    def diagonal_scatter(self, src: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Any:
         """Return a copy of `input` with `src` on its diagonals.
 
         Raises RuntimeError when `src` does not have the shape of the diagonals.
@@ -2110,16 +2112,14 @@ class TensorMethods:
                 [0., 1.]])
         """
     @overload
-    def diagonal_scatter(self, src: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Any: ...
+    def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Self: ...
     @overload
-    def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Self:
+    def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | SupportsTorchFunction | None = None, append: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the differences of neighbours along `dim`, taken `n` times: see `tensorlike.diff`.
 
         >>> tl.tensor([1, 4, 9, 16]).diff()
         tensor([3, 5, 7])
         """
-    @overload
-    def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | SupportsTorchFunction | None = None, append: Tensor | SupportsTorchFunction | None = None) -> Any: ...
     def digamma(self) -> Self:
         """Return the derivative of `lgamma` of each element; nan for a negative integer, -inf for 0. Needs SciPy.
 
@@ -2152,7 +2152,9 @@ class TensorMethods:
         ((0, 1), (1, 0))
         """
     @overload
-    def dist(self, other: Tensor, p: Number = 2) -> Self:
+    def dist(self, other: Tensor, p: Number = 2) -> Self: ...
+    @overload
+    def dist(self, other: Tensor | SupportsTorchFunction, p: Number = 2) -> Any:
         """Return the `p`-norm of `input - other`, which broadcast.
 
         Raises RuntimeError unless the difference is floating-point or complex.
@@ -2161,9 +2163,9 @@ class TensorMethods:
         tensor(5.)
         """
     @overload
-    def dist(self, other: Tensor | SupportsTorchFunction, p: Number = 2) -> Any: ...
+    def div(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = None) -> Self: ...
     @overload
-    def div(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = None) -> Self:
+    def div(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any:
         """Return the quotient of `input` and `other`, element by element, with broadcasting.
 
         `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
@@ -2175,9 +2177,9 @@ class TensorMethods:
         (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
         """
     @overload
-    def div(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any: ...
+    def div_(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = None) -> Self: ...
     @overload
-    def div_(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = None) -> Self:
+    def div_(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any:
         """Return the quotient of `input` and `other`, element by element, with broadcasting.
 
         `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
@@ -2189,9 +2191,9 @@ class TensorMethods:
         (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
         """
     @overload
-    def div_(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any: ...
+    def divide(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = None) -> Self: ...
     @overload
-    def divide(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = None) -> Self:
+    def divide(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any:
         """Return the quotient of `input` and `other`, element by element, with broadcasting.
 
         `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
@@ -2203,9 +2205,9 @@ class TensorMethods:
         (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
         """
     @overload
-    def divide(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any: ...
+    def divide_(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = None) -> Self: ...
     @overload
-    def divide_(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = None) -> Self:
+    def divide_(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any:
         """Return the quotient of `input` and `other`, element by element, with broadcasting.
 
         `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
@@ -2217,9 +2219,9 @@ class TensorMethods:
         (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
         """
     @overload
-    def divide_(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any: ...
+    def dot(self, tensor: Tensor) -> Self: ...
     @overload
-    def dot(self, tensor: Tensor) -> Self:
+    def dot(self, tensor: Tensor | SupportsTorchFunction) -> Any:
         """Return the sum of the products of the elements of two vectors.
 
         Raises RuntimeError for anything else than two vectors of one length and dtype.
@@ -2227,8 +2229,6 @@ class TensorMethods:
         >>> tl.dot(tl.tensor([1, 2]), tl.tensor([3, 4]))
         tensor(11)
         """
-    @overload
-    def dot(self, tensor: Tensor | SupportsTorchFunction) -> Any: ...
     def double(self, memory_format: Any = None) -> Self:
         """Return this tensor with dtype `float64`; itself if it has that already.
 
@@ -2248,32 +2248,32 @@ class TensorMethods:
         4
         """
     @overload
-    def eq(self, other: Tensor | Number) -> Self:
+    def eq(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def eq(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` equals `other`, element by element, with broadcasting.
 
         >>> tl.eq(tl.tensor([1, 2]), 2), tl.tensor([1, 2]) == tl.tensor([1.0, 3.0])
         (tensor([False,  True]), tensor([ True, False]))
         """
     @overload
-    def eq(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def eq_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def eq_(self, other: Tensor | Number) -> Self:
+    def eq_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` equals `other`, element by element, with broadcasting.
 
         >>> tl.eq(tl.tensor([1, 2]), 2), tl.tensor([1, 2]) == tl.tensor([1.0, 3.0])
         (tensor([False,  True]), tensor([ True, False]))
         """
     @overload
-    def eq_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def equal(self, other: Tensor) -> builtins.bool: ...
     @overload
-    def equal(self, other: Tensor) -> builtins.bool:
+    def equal(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return whether both tensors have one shape and equal elements, as a Python bool; nan equals nothing.
 
         >>> tl.equal(tl.tensor([1, 2]), tl.tensor([1, 2])), tl.equal(tl.ones(2), tl.ones(3))
         (True, False)
         """
-    @overload
-    def equal(self, other: Tensor | SupportsTorchFunction) -> Any: ...
     def erf(self) -> Self:
         """Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0.
 
@@ -2359,7 +2359,9 @@ class TensorMethods:
         tensor([1.0000, 2.7183])
         """
     @overload
-    def expand(self, *size: builtins.int) -> Self:
+    def expand(self, *size: builtins.int) -> Self: ...
+    @overload
+    def expand(self, size: Sequence[builtins.int]) -> Self:
         """Return a view of this tensor with its dimensions of size 1 expanded, and new ones in front, without copying.
 
         -1 leaves a dimension as it is. Raises RuntimeError when the sizes do not match.
@@ -2369,17 +2371,15 @@ class TensorMethods:
                 [2, 2, 2]])
         """
     @overload
-    def expand(self, size: Sequence[builtins.int]) -> Self: ...
+    def expand_as(self, other: Tensor) -> Self: ...
     @overload
-    def expand_as(self, other: Tensor) -> Self:
+    def expand_as(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return a view of this tensor expanded to the shape of `other`.
 
         >>> tl.tensor([1, 2]).expand_as(tl.ones(2, 2))
         tensor([[1, 2],
                 [1, 2]])
         """
-    @overload
-    def expand_as(self, other: Tensor | SupportsTorchFunction) -> Any: ...
     def expm1(self) -> Self:
         """Return e to the power of each element, less 1, exact for small elements.
 
@@ -2407,7 +2407,9 @@ class TensorMethods:
         Same as PyTorch's method of that name, with numbers of its own.
         """
     @overload
-    def fill_(self, value: Tensor | Number) -> Self:
+    def fill_(self, value: Tensor | Number) -> Self: ...
+    @overload
+    def fill_(self, value: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return a tensor of the shape and dtype of `input` whose elements are all `value`; `fill_` writes into `input`.
 
         Raises RuntimeError when `value` is a tensor with dimensions, or a number that the dtype cannot hold.
@@ -2418,8 +2420,6 @@ class TensorMethods:
         >>> x.fill_(7)
         tensor([7., 7.])
         """
-    @overload
-    def fill_(self, value: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def fill_diagonal_(self, fill_value: Number, wrap: builtins.bool = False) -> Self:
         """Write `fill_value` to the main diagonal of this tensor, whose sizes must be equal if there are more than two.
 
@@ -2454,15 +2454,15 @@ class TensorMethods:
         tensorlike.Size([2, 12])
         """
     @overload
-    def flip(self, *dims: builtins.int) -> Self:
+    def flip(self, *dims: builtins.int) -> Self: ...
+    @overload
+    def flip(self, dims: Sequence[builtins.int]) -> Self:
         """Return `input` with the order of its elements reversed along the dimensions `dims`.
 
         >>> tl.flip(tl.tensor([[1, 2], [3, 4]]), (1,))
         tensor([[2, 1],
                 [4, 3]])
         """
-    @overload
-    def flip(self, dims: Sequence[builtins.int]) -> Self: ...
     def fliplr(self) -> Self:
         """Return `input` with the order reversed along its second dimension.
 
@@ -2486,16 +2486,18 @@ class TensorMethods:
         tensorlike.float32
         """
     @overload
-    def float_power(self, exponent: Tensor | Number) -> Self:
+    def float_power(self, exponent: Tensor | Number) -> Self: ...
+    @overload
+    def float_power(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return this tensor to the power of `exponent` in double precision.
 
         >>> tl.tensor([2, 3]).float_power(-1)
         tensor([0.5000, 0.3333], dtype=tensorlike.float64)
         """
     @overload
-    def float_power(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def float_power_(self, exponent: Tensor | Number) -> Self: ...
     @overload
-    def float_power_(self, exponent: Tensor | Number) -> Self:
+    def float_power_(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any:
         """Write this tensor to the power of `exponent` into it, and return it.
 
         Raises RuntimeError unless it has the dtype of the result: float64, or complex128 for a complex operand.
@@ -2503,8 +2505,6 @@ class TensorMethods:
         >>> tl.tensor([2.0, 3.0], dtype=tl.float64).float_power_(2)
         tensor([4., 9.], dtype=tensorlike.float64)
         """
-    @overload
-    def float_power_(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def floor(self) -> Self:
         """Return each element rounded down; integers come back as they are, and the derivative is zero.
 
@@ -2522,7 +2522,9 @@ class TensorMethods:
         tensor([ 1., -2.])
         """
     @overload
-    def floor_divide(self, other: Tensor | Number) -> Self:
+    def floor_divide(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def floor_divide(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the quotient rounded down, element by element, with broadcasting.
 
         Integers stay integers. Raises RuntimeError for an integer divided by zero, and in the backward pass: there is no
@@ -2533,9 +2535,9 @@ class TensorMethods:
         (tensor([ 3, -4]), tensor([ 3., -4.]))
         """
     @overload
-    def floor_divide(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def floor_divide_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def floor_divide_(self, other: Tensor | Number) -> Self:
+    def floor_divide_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the quotient rounded down, element by element, with broadcasting.
 
         Integers stay integers. Raises RuntimeError for an integer divided by zero, and in the backward pass: there is no
@@ -2546,9 +2548,9 @@ class TensorMethods:
         (tensor([ 3, -4]), tensor([ 3., -4.]))
         """
     @overload
-    def floor_divide_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def fmax(self, other: Tensor) -> Self: ...
     @overload
-    def fmax(self, other: Tensor) -> Self:
+    def fmax(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the larger of `input` and `other`, element by element, with broadcasting; nan only if both are.
 
         Where both are equal `input` gets the gradient.
@@ -2558,9 +2560,9 @@ class TensorMethods:
         tensor([3., 2.])
         """
     @overload
-    def fmax(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def fmin(self, other: Tensor) -> Self: ...
     @overload
-    def fmin(self, other: Tensor) -> Self:
+    def fmin(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the smaller of `input` and `other`, element by element, with broadcasting; nan only if both are.
 
         Where both are equal `input` gets the gradient.
@@ -2570,9 +2572,9 @@ class TensorMethods:
         tensor([1., 2.])
         """
     @overload
-    def fmin(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def fmod(self, other: Tensor | Number) -> Self: ...
     @overload
-    def fmod(self, other: Tensor | Number) -> Self:
+    def fmod(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the remainder of division with C's sign, that of `input`, element by element, with broadcasting.
 
         Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
@@ -2582,9 +2584,9 @@ class TensorMethods:
         tensor([-1.,  1.])
         """
     @overload
-    def fmod(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def fmod_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def fmod_(self, other: Tensor | Number) -> Self:
+    def fmod_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the remainder of division with C's sign, that of `input`, element by element, with broadcasting.
 
         Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
@@ -2593,8 +2595,6 @@ class TensorMethods:
         >>> tl.fmod(tl.tensor([-3.0, 3.0]), 2)
         tensor([-1.,  1.])
         """
-    @overload
-    def fmod_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def frac(self) -> Self:
         """Return the fractional part of each element, with its sign.
 
@@ -2621,7 +2621,9 @@ class TensorMethods:
         (tensor([0.5000, 0.6250]), tensor([1, 4], dtype=tensorlike.int32))
         """
     @overload
-    def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Self:
+    def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Self: ...
+    @overload
+    def gather(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, *, sparse_grad: builtins.bool = False) -> Any:
         """Gather the elements of `input` selected by `index` along `dim`, each at the position of its index.
 
         `index` has as many dimensions as `input` and is no larger apart from `dim`. Raises RuntimeError when it is, or for
@@ -2632,9 +2634,9 @@ class TensorMethods:
                 [4]])
         """
     @overload
-    def gather(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, *, sparse_grad: builtins.bool = False) -> Any: ...
+    def gcd(self, other: Tensor) -> Self: ...
     @overload
-    def gcd(self, other: Tensor) -> Self:
+    def gcd(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the greatest common divisor, element by element, with broadcasting; of two zeros it is 0.
 
         Raises NotImplementedError for other than integers.
@@ -2643,9 +2645,9 @@ class TensorMethods:
         tensor([6, 7])
         """
     @overload
-    def gcd(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def gcd_(self, other: Tensor) -> Self: ...
     @overload
-    def gcd_(self, other: Tensor) -> Self:
+    def gcd_(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the greatest common divisor, element by element, with broadcasting; of two zeros it is 0.
 
         Raises NotImplementedError for other than integers.
@@ -2654,9 +2656,9 @@ class TensorMethods:
         tensor([6, 7])
         """
     @overload
-    def gcd_(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def ge(self, other: Tensor | Number) -> Self: ...
     @overload
-    def ge(self, other: Tensor | Number) -> Self:
+    def ge(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is at least `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -2665,9 +2667,9 @@ class TensorMethods:
         tensor([False,  True,  True])
         """
     @overload
-    def ge(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def ge_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def ge_(self, other: Tensor | Number) -> Self:
+    def ge_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is at least `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -2675,8 +2677,6 @@ class TensorMethods:
         >>> tl.ge(tl.tensor([1, 2, 3]), 2)
         tensor([False,  True,  True])
         """
-    @overload
-    def ge_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def geometric_(self, p: builtins.float, *, generator: Generator | None = None) -> Self:
         """Fill the tensor with draws of a geometric distribution, the trials of probability `p` until a success; return it.
 
@@ -2700,7 +2700,9 @@ class TensorMethods:
                 [4.0000, 2.0000]])
         """
     @overload
-    def ger(self, vec2: Tensor) -> Self:
+    def ger(self, vec2: Tensor) -> Self: ...
+    @overload
+    def ger(self, vec2: Tensor | SupportsTorchFunction) -> Any:
         """Return the matrix of the products of each element of one vector with each element of another.
 
         Raises RuntimeError for anything else than two vectors.
@@ -2709,8 +2711,6 @@ class TensorMethods:
         tensor([[3, 4],
                 [6, 8]])
         """
-    @overload
-    def ger(self, vec2: Tensor | SupportsTorchFunction) -> Any: ...
     def get_device(self) -> builtins.int:
         """Return the index of the CUDA device, -1 on the CPU.
 
@@ -2718,7 +2718,9 @@ class TensorMethods:
         -1
         """
     @overload
-    def greater(self, other: Tensor | Number) -> Self:
+    def greater(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def greater(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is greater than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -2727,9 +2729,9 @@ class TensorMethods:
         tensor([False, False,  True])
         """
     @overload
-    def greater(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def greater_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def greater_(self, other: Tensor | Number) -> Self:
+    def greater_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is greater than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -2738,9 +2740,9 @@ class TensorMethods:
         tensor([False, False,  True])
         """
     @overload
-    def greater_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def greater_equal(self, other: Tensor | Number) -> Self: ...
     @overload
-    def greater_equal(self, other: Tensor | Number) -> Self:
+    def greater_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is at least `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -2749,9 +2751,9 @@ class TensorMethods:
         tensor([False,  True,  True])
         """
     @overload
-    def greater_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def greater_equal_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def greater_equal_(self, other: Tensor | Number) -> Self:
+    def greater_equal_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is at least `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -2760,9 +2762,9 @@ class TensorMethods:
         tensor([False,  True,  True])
         """
     @overload
-    def greater_equal_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def gt(self, other: Tensor | Number) -> Self: ...
     @overload
-    def gt(self, other: Tensor | Number) -> Self:
+    def gt(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is greater than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -2771,9 +2773,9 @@ class TensorMethods:
         tensor([False, False,  True])
         """
     @overload
-    def gt(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def gt_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def gt_(self, other: Tensor | Number) -> Self:
+    def gt_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is greater than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -2781,8 +2783,6 @@ class TensorMethods:
         >>> tl.gt(tl.tensor([1, 2, 3]), 2)
         tensor([False, False,  True])
         """
-    @overload
-    def gt_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def half(self, memory_format: Any = None) -> Self:
         """Return this tensor with dtype `float16`; itself if it has that already.
 
@@ -2805,7 +2805,9 @@ class TensorMethods:
         tensor(4, dtype=tensorlike.uint64)
         """
     @overload
-    def heaviside(self, values: Tensor) -> Self:
+    def heaviside(self, values: Tensor) -> Self: ...
+    @overload
+    def heaviside(self, values: Tensor | SupportsTorchFunction) -> Any:
         """Return 0 for negative elements, 1 for positive ones and the one of `values` for zeros, with broadcasting.
 
         Both must have one dtype, which is not complex; raises RuntimeError otherwise. There is no derivative.
@@ -2814,9 +2816,9 @@ class TensorMethods:
         tensor([0.0000, 0.5000, 1.0000])
         """
     @overload
-    def heaviside(self, values: Tensor | SupportsTorchFunction) -> Any: ...
+    def heaviside_(self, values: Tensor) -> Self: ...
     @overload
-    def heaviside_(self, values: Tensor) -> Self:
+    def heaviside_(self, values: Tensor | SupportsTorchFunction) -> Any:
         """Return 0 for negative elements, 1 for positive ones and the one of `values` for zeros, with broadcasting.
 
         Both must have one dtype, which is not complex; raises RuntimeError otherwise. There is no derivative.
@@ -2824,8 +2826,6 @@ class TensorMethods:
         >>> tl.heaviside(tl.tensor([-1.0, 0.0, 2.0]), tl.tensor(0.5))
         tensor([0.0000, 0.5000, 1.0000])
         """
-    @overload
-    def heaviside_(self, values: Tensor | SupportsTorchFunction) -> Any: ...
     def histc(self, bins: builtins.int = 100, min: Number = 0, max: Number = 0) -> Self:
         """Return how many elements fall in each of `bins` equal intervals from `min` to `max`, both included.
 
@@ -2836,7 +2836,9 @@ class TensorMethods:
         tensor([0., 2., 1., 0.])
         """
     @overload
-    def histogram(self, bins: Tensor | Number = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> return_types.histogram[Self]:
+    def histogram(self, bins: Tensor | Number = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> return_types.histogram[Self]: ...
+    @overload
+    def histogram(self, bins: Tensor | SupportsTorchFunction | Number = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | SupportsTorchFunction | None = None, density: builtins.bool = False) -> Any:
         """Return how many elements fall in each bin, and the edges of the bins.
 
         `bins` is their number, of equal width from the least to the greatest element or over `range`, or a tensor of
@@ -2848,8 +2850,6 @@ class TensorMethods:
         >>> tl.histogram(tl.tensor([1.0, 2.0, 1.0]), bins=4, range=(0.0, 3.0)).hist
         tensor([0., 2., 1., 0.])
         """
-    @overload
-    def histogram(self, bins: Tensor | SupportsTorchFunction | Number = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | SupportsTorchFunction | None = None, density: builtins.bool = False) -> Any: ...
     def hsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Self, ...]:
         """Split `input` along its second dimension (its first, if it has one): evenly, or at given indices.
 
@@ -2857,7 +2857,9 @@ class TensorMethods:
         (tensor([0, 1]), tensor([2, 3]))
         """
     @overload
-    def hypot(self, other: Tensor) -> Self:
+    def hypot(self, other: Tensor) -> Self: ...
+    @overload
+    def hypot(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the hypotenuse of the right triangle with the legs `input` and `other`, with broadcasting.
 
         Raises NotImplementedError for other than floating-point elements.
@@ -2866,9 +2868,9 @@ class TensorMethods:
         tensor([ 5., 13.])
         """
     @overload
-    def hypot(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def hypot_(self, other: Tensor) -> Self: ...
     @overload
-    def hypot_(self, other: Tensor) -> Self:
+    def hypot_(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the hypotenuse of the right triangle with the legs `input` and `other`, with broadcasting.
 
         Raises NotImplementedError for other than floating-point elements.
@@ -2876,8 +2878,6 @@ class TensorMethods:
         >>> tl.hypot(tl.tensor([3.0, 5.0]), tl.tensor([4.0, 12.0]))
         tensor([ 5., 13.])
         """
-    @overload
-    def hypot_(self, other: Tensor | SupportsTorchFunction) -> Any: ...
     def i0(self) -> Self:
         """Return the modified Bessel function of the first kind, of order 0, of each element. Needs SciPy.
 
@@ -2895,7 +2895,9 @@ class TensorMethods:
         tensor([1.0635, 2.2796])
         """
     @overload
-    def igamma(self, other: Tensor) -> Self:
+    def igamma(self, other: Tensor) -> Self: ...
+    @overload
+    def igamma(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the regularized lower incomplete gamma function of order `input` at `other`, with broadcasting.
 
         The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
@@ -2905,9 +2907,9 @@ class TensorMethods:
         tensor([0.6321, 0.5940])
         """
     @overload
-    def igamma(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def igamma_(self, other: Tensor) -> Self: ...
     @overload
-    def igamma_(self, other: Tensor) -> Self:
+    def igamma_(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the regularized lower incomplete gamma function of order `input` at `other`, with broadcasting.
 
         The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
@@ -2917,9 +2919,9 @@ class TensorMethods:
         tensor([0.6321, 0.5940])
         """
     @overload
-    def igamma_(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def igammac(self, other: Tensor) -> Self: ...
     @overload
-    def igammac(self, other: Tensor) -> Self:
+    def igammac(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the regularized upper incomplete gamma function of order `input` at `other`, with broadcasting.
 
         The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
@@ -2929,9 +2931,9 @@ class TensorMethods:
         tensor([0.3679, 0.4060])
         """
     @overload
-    def igammac(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def igammac_(self, other: Tensor) -> Self: ...
     @overload
-    def igammac_(self, other: Tensor) -> Self:
+    def igammac_(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the regularized upper incomplete gamma function of order `input` at `other`, with broadcasting.
 
         The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
@@ -2940,8 +2942,6 @@ class TensorMethods:
         >>> tl.igammac(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
         tensor([0.3679, 0.4060])
         """
-    @overload
-    def igammac_(self, other: Tensor | SupportsTorchFunction) -> Any: ...
     def index(self, positions: builtins.int | Sequence[builtins.int], dims: Indices) -> Self:
         """Return `self[...]` with the indices `dims` at the dimensions `positions`, and full slices at the others.
 
@@ -2954,7 +2954,9 @@ class TensorMethods:
         Same as PyTorch's method of that name for what stands between brackets; it has no first-class dimensions.
         """
     @overload
-    def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Self:
+    def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Self: ...
+    @overload
+    def index_add(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, *, alpha: Number = 1) -> Any:
         """Add `alpha` times the slices of `source` to the slices of `input` along `dim` selected by `index`.
 
         A slice named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
@@ -2964,9 +2966,9 @@ class TensorMethods:
         tensor([0., 2.])
         """
     @overload
-    def index_add(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, *, alpha: Number = 1) -> Any: ...
+    def index_add_(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Self: ...
     @overload
-    def index_add_(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Self:
+    def index_add_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, *, alpha: Number = 1) -> Any:
         """Add `alpha` times the slices of `source` to the slices of `input` along `dim` selected by `index`.
 
         A slice named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
@@ -2976,9 +2978,9 @@ class TensorMethods:
         tensor([0., 2.])
         """
     @overload
-    def index_add_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, *, alpha: Number = 1) -> Any: ...
+    def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor) -> Self: ...
     @overload
-    def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor) -> Self:
+    def index_copy(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any:
         """Return `input` with the slices along `dim` selected by `index` replaced by those of `source`.
 
         Raises IndexError for an index out of range, and RuntimeError for shapes or dtypes that do not fit.
@@ -2987,9 +2989,9 @@ class TensorMethods:
         tensor([6., 0., 5.])
         """
     @overload
-    def index_copy(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any: ...
+    def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Self: ...
     @overload
-    def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Self:
+    def index_copy_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any:
         """Return `input` with the slices along `dim` selected by `index` replaced by those of `source`.
 
         Raises IndexError for an index out of range, and RuntimeError for shapes or dtypes that do not fit.
@@ -2998,9 +3000,9 @@ class TensorMethods:
         tensor([6., 0., 5.])
         """
     @overload
-    def index_copy_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any: ...
+    def index_fill(self, dim: builtins.int, index: Tensor, value: Tensor | Number) -> Self: ...
     @overload
-    def index_fill(self, dim: builtins.int, index: Tensor, value: Tensor | Number) -> Self:
+    def index_fill(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input` with the slices along `dim` selected by `index` filled with `value`.
 
         Raises IndexError for an index out of range, and RuntimeError when `value` is a tensor with dimensions.
@@ -3009,9 +3011,9 @@ class TensorMethods:
         tensor([7., 0., 7.])
         """
     @overload
-    def index_fill(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def index_fill_(self, dim: builtins.int, index: Tensor, value: Tensor | Number) -> Self: ...
     @overload
-    def index_fill_(self, dim: builtins.int, index: Tensor, value: Tensor | Number) -> Self:
+    def index_fill_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input` with the slices along `dim` selected by `index` filled with `value`.
 
         Raises IndexError for an index out of range, and RuntimeError when `value` is a tensor with dimensions.
@@ -3020,9 +3022,9 @@ class TensorMethods:
         tensor([7., 0., 7.])
         """
     @overload
-    def index_fill_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def index_put(self, indices: builtins.tuple[Tensor, ...], values: Tensor, accumulate: builtins.bool = False) -> Self: ...
     @overload
-    def index_put(self, indices: builtins.tuple[Tensor, ...], values: Tensor, accumulate: builtins.bool = False) -> Self:
+    def index_put(self, indices: builtins.tuple[Tensor | SupportsTorchFunction, ...], values: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any:
         """Return `input` with `values` written to the elements selected by a tuple of index tensors or masks.
 
         With `accumulate` they are added, twice where an element is named twice. Raises IndexError for an index out of
@@ -3032,9 +3034,9 @@ class TensorMethods:
         tensor([2., 0., 0.])
         """
     @overload
-    def index_put(self, indices: builtins.tuple[Tensor | SupportsTorchFunction, ...], values: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any: ...
+    def index_put_(self, indices: builtins.tuple[Tensor, ...], values: Tensor, accumulate: builtins.bool = False) -> Self: ...
     @overload
-    def index_put_(self, indices: builtins.tuple[Tensor, ...], values: Tensor, accumulate: builtins.bool = False) -> Self:
+    def index_put_(self, indices: builtins.tuple[Tensor | SupportsTorchFunction, ...], values: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any:
         """Write `values` to the elements of this tensor selected by a tuple of index tensors or masks, and return it.
 
         With `accumulate` they are added, twice where an element is named twice.
@@ -3043,9 +3045,9 @@ class TensorMethods:
         tensor([1., 0., 1.])
         """
     @overload
-    def index_put_(self, indices: builtins.tuple[Tensor | SupportsTorchFunction, ...], values: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any: ...
+    def index_reduce(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Self: ...
     @overload
-    def index_reduce(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Self:
+    def index_reduce(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any:
         """Reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `input`.
 
         `reduce` is "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is False.
@@ -3054,9 +3056,9 @@ class TensorMethods:
         tensor([15.,  1.])
         """
     @overload
-    def index_reduce(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any: ...
+    def index_reduce_(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Self: ...
     @overload
-    def index_reduce_(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Self:
+    def index_reduce_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any:
         """Reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `input`.
 
         `reduce` is "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is False.
@@ -3065,9 +3067,9 @@ class TensorMethods:
         tensor([15.,  1.])
         """
     @overload
-    def index_reduce_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any: ...
+    def index_select(self, dim: builtins.int, index: Tensor) -> Self: ...
     @overload
-    def index_select(self, dim: builtins.int, index: Tensor) -> Self:
+    def index_select(self, dim: builtins.int, index: Tensor | SupportsTorchFunction) -> Any:
         """Return the slices of `input` along `dim` selected by a vector of indices, in its order.
 
         Raises IndexError for an index out of range, and RuntimeError unless `index` is int32 or int64.
@@ -3076,12 +3078,12 @@ class TensorMethods:
         tensor([[2, 2],
                 [4, 4]])
         """
-    @overload
-    def index_select(self, dim: builtins.int, index: Tensor | SupportsTorchFunction) -> Any: ...
     def indices(self) -> Any:
         """Return the indices, which are in order, of a sparse tensor; raise RuntimeError for any other."""
     @overload
-    def inner(self, other: Tensor) -> Self:
+    def inner(self, other: Tensor) -> Self: ...
+    @overload
+    def inner(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the inner products of all pairs of vectors along the last dimension of both tensors.
 
         The result has the dimensions of `input` but for the last, then those of `other`. A zero-dimensional tensor
@@ -3090,8 +3092,6 @@ class TensorMethods:
         >>> tl.inner(tl.ones(2, 3), tl.ones(4, 3)).shape
         tensorlike.Size([2, 4])
         """
-    @overload
-    def inner(self, other: Tensor | SupportsTorchFunction) -> Any: ...
     def int(self, memory_format: Any = None) -> Self:
         """Return this tensor with dtype `int32`; itself if it has that already.
 
@@ -3099,15 +3099,15 @@ class TensorMethods:
         tensorlike.int32
         """
     @overload
-    def inverse(self, *, out: Tensor | None = None) -> Self:
+    def inverse(self, *, out: Tensor | None = None) -> Self: ...
+    @overload
+    def inverse(self, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the inverse of a square matrix, or of each of a batch, as `linalg.inv` does.
 
         >>> tl.inverse(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
         tensor([[0.5000, 0.0000],
                 [0.0000, 0.2500]])
         """
-    @overload
-    def inverse(self, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
     def is_coalesced(self) -> builtins.bool:
         """Raise RuntimeError: only a sparse tensor has indices that may occur twice.
 
@@ -3178,24 +3178,24 @@ class TensorMethods:
         False
         """
     @overload
-    def is_same_size(self, other: Tensor) -> builtins.bool:
+    def is_same_size(self, other: Tensor) -> builtins.bool: ...
+    @overload
+    def is_same_size(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return whether two tensors have the same shape.
 
         >>> tl.is_same_size(tl.ones(2), tl.ones(3))
         False
         """
     @overload
-    def is_same_size(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def is_set_to(self, tensor: Tensor) -> builtins.bool: ...
     @overload
-    def is_set_to(self, tensor: Tensor) -> builtins.bool:
+    def is_set_to(self, tensor: Tensor | SupportsTorchFunction) -> Any:
         """Return whether both tensors have the same memory, shape and strides.
 
         >>> x = tl.arange(4)
         >>> x.is_set_to(x.view(4)), x.is_set_to(x[1:])
         (True, False)
         """
-    @overload
-    def is_set_to(self, tensor: Tensor | SupportsTorchFunction) -> Any: ...
     def is_shared(self) -> builtins.bool:
         """Return whether the memory is shared between processes: after `share_memory_`, or on a CUDA device.
 
@@ -3209,7 +3209,9 @@ class TensorMethods:
         (True, False)
         """
     @overload
-    def isclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Self:
+    def isclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Self: ...
+    @overload
+    def isclose(self, other: Tensor | SupportsTorchFunction, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Any:
         """Return whether `abs(input - other) <= atol + rtol * abs(other)`, element by element, with broadcasting.
 
         Infinities are close to themselves only, nan to nothing unless `equal_nan`. Raises RuntimeError for tensors of
@@ -3218,8 +3220,6 @@ class TensorMethods:
         >>> tl.isclose(tl.tensor([1.0, 2.0]), tl.tensor([1.0 + 1e-6, 2.1]))
         tensor([ True, False])
         """
-    @overload
-    def isclose(self, other: Tensor | SupportsTorchFunction, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Any: ...
     def isfinite(self) -> Self:
         """Return whether each element is neither infinite nor nan.
 
@@ -3261,7 +3261,9 @@ class TensorMethods:
         tensor([ True, False])
         """
     @overload
-    def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Self:
+    def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Self: ...
+    @overload
+    def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | SupportsTorchFunction | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Any:
         """Return the signal whose short-time Fourier transform is the complex tensor `input`, in the least squares sense.
 
         Inverts `stft`, with the parameters that it was called with. Raises RuntimeError for shapes that do not match, and
@@ -3277,8 +3279,6 @@ class TensorMethods:
         >>> tl.istft(tl.stft(x, 2, 1, window=tl.ones(2), return_complex=True), 2, 1, window=tl.ones(2))
         tensor([1., 2., 3., 4.])
         """
-    @overload
-    def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | SupportsTorchFunction | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Any: ...
     def item(self) -> builtins.int | builtins.float | builtins.bool:
         """Return the one element as a Python number.
 
@@ -3288,7 +3288,9 @@ class TensorMethods:
         2.5
         """
     @overload
-    def kron(self, other: Tensor) -> Self:
+    def kron(self, other: Tensor) -> Self: ...
+    @overload
+    def kron(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the Kronecker product: each element of `input` replaced by its product with all of `other`.
 
         A tensor with fewer dimensions gets leading ones. Each size of the result is the product of the two sizes.
@@ -3296,8 +3298,6 @@ class TensorMethods:
         >>> tl.kron(tl.tensor([1, 10]), tl.tensor([1, 2]))
         tensor([ 1,  2, 10, 20])
         """
-    @overload
-    def kron(self, other: Tensor | SupportsTorchFunction) -> Any: ...
     def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.kthvalue[Self]:
         """Return the `k`-th smallest elements along `dim`, counted from 1, and their indices.
 
@@ -3308,7 +3308,9 @@ class TensorMethods:
         tensor(2.)
         """
     @overload
-    def lcm(self, other: Tensor) -> Self:
+    def lcm(self, other: Tensor) -> Self: ...
+    @overload
+    def lcm(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the least common multiple, element by element, with broadcasting; with a zero it is 0.
 
         Raises NotImplementedError for other than integers.
@@ -3317,9 +3319,9 @@ class TensorMethods:
         tensor([12, 35])
         """
     @overload
-    def lcm(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def lcm_(self, other: Tensor) -> Self: ...
     @overload
-    def lcm_(self, other: Tensor) -> Self:
+    def lcm_(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the least common multiple, element by element, with broadcasting; with a zero it is 0.
 
         Raises NotImplementedError for other than integers.
@@ -3328,9 +3330,9 @@ class TensorMethods:
         tensor([12, 35])
         """
     @overload
-    def lcm_(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def ldexp(self, other: Tensor) -> Self: ...
     @overload
-    def ldexp(self, other: Tensor) -> Self:
+    def ldexp(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return `input * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
 
         Integer exponents keep a floating-point or complex dtype of `input`; integers in both give the default one.
@@ -3339,9 +3341,9 @@ class TensorMethods:
         tensor([ 2., 24.])
         """
     @overload
-    def ldexp(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def ldexp_(self, other: Tensor) -> Self: ...
     @overload
-    def ldexp_(self, other: Tensor) -> Self:
+    def ldexp_(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return `input * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
 
         Integer exponents keep a floating-point or complex dtype of `input`; integers in both give the default one.
@@ -3350,9 +3352,9 @@ class TensorMethods:
         tensor([ 2., 24.])
         """
     @overload
-    def ldexp_(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def le(self, other: Tensor | Number) -> Self: ...
     @overload
-    def le(self, other: Tensor | Number) -> Self:
+    def le(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is at most `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -3361,9 +3363,9 @@ class TensorMethods:
         tensor([ True,  True, False])
         """
     @overload
-    def le(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def le_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def le_(self, other: Tensor | Number) -> Self:
+    def le_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is at most `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -3372,9 +3374,9 @@ class TensorMethods:
         tensor([ True,  True, False])
         """
     @overload
-    def le_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def lerp(self, end: Tensor, weight: Tensor | Number) -> Self: ...
     @overload
-    def lerp(self, end: Tensor, weight: Tensor | Number) -> Self:
+    def lerp(self, end: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input + weight * (end - input)`, element by element, with broadcasting.
 
         The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ.
@@ -3383,9 +3385,9 @@ class TensorMethods:
         tensor([ 1.0000, 12.5000])
         """
     @overload
-    def lerp(self, end: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def lerp_(self, end: Tensor, weight: Tensor | Number) -> Self: ...
     @overload
-    def lerp_(self, end: Tensor, weight: Tensor | Number) -> Self:
+    def lerp_(self, end: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input + weight * (end - input)`, element by element, with broadcasting.
 
         The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ.
@@ -3394,9 +3396,9 @@ class TensorMethods:
         tensor([ 1.0000, 12.5000])
         """
     @overload
-    def lerp_(self, end: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def less(self, other: Tensor | Number) -> Self: ...
     @overload
-    def less(self, other: Tensor | Number) -> Self:
+    def less(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is less than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -3405,9 +3407,9 @@ class TensorMethods:
         tensor([ True, False])
         """
     @overload
-    def less(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def less_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def less_(self, other: Tensor | Number) -> Self:
+    def less_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is less than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -3416,9 +3418,9 @@ class TensorMethods:
         tensor([ True, False])
         """
     @overload
-    def less_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def less_equal(self, other: Tensor | Number) -> Self: ...
     @overload
-    def less_equal(self, other: Tensor | Number) -> Self:
+    def less_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is at most `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -3427,9 +3429,9 @@ class TensorMethods:
         tensor([ True,  True, False])
         """
     @overload
-    def less_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def less_equal_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def less_equal_(self, other: Tensor | Number) -> Self:
+    def less_equal_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is at most `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -3437,8 +3439,6 @@ class TensorMethods:
         >>> tl.le(tl.tensor([1, 2, 3]), 2)
         tensor([ True,  True, False])
         """
-    @overload
-    def less_equal_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def lgamma(self) -> Self:
         """Return the logarithm of the absolute value of the gamma function of each element. Needs SciPy.
 
@@ -3538,7 +3538,9 @@ class TensorMethods:
         tensor([-0.6931, -0.6931])
         """
     @overload
-    def logaddexp(self, other: Tensor) -> Self:
+    def logaddexp(self, other: Tensor) -> Self: ...
+    @overload
+    def logaddexp(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the logarithm of the sum of the exponentials of `input` and `other`, without overflow.
 
         Raises NotImplementedError for integers and booleans.
@@ -3547,9 +3549,9 @@ class TensorMethods:
         tensor([100.6931])
         """
     @overload
-    def logaddexp(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def logaddexp2(self, other: Tensor) -> Self: ...
     @overload
-    def logaddexp2(self, other: Tensor) -> Self:
+    def logaddexp2(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the logarithm to base 2 of the sum of 2 to the powers `input` and `other`, without overflow.
 
         Raises NotImplementedError for other than floating-point elements.
@@ -3557,8 +3559,6 @@ class TensorMethods:
         >>> tl.logaddexp2(tl.tensor([100.0]), tl.tensor([100.0]))
         tensor([101.])
         """
-    @overload
-    def logaddexp2(self, other: Tensor | SupportsTorchFunction) -> Any: ...
     def logcumsumexp(self, dim: builtins.int) -> Self:
         """Return the logarithms of the running sums of exponentials along `dim`, computed without overflow.
 
@@ -3575,23 +3575,23 @@ class TensorMethods:
         tensor(0.)
         """
     @overload
-    def logical_and(self, other: Tensor) -> Self:
+    def logical_and(self, other: Tensor) -> Self: ...
+    @overload
+    def logical_and(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return whether both elements are nonzero, with broadcasting.
 
         >>> tl.logical_and(tl.tensor([1, 0]), tl.tensor([2.0, 3.0]))
         tensor([ True, False])
         """
     @overload
-    def logical_and(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def logical_and_(self, other: Tensor) -> Self: ...
     @overload
-    def logical_and_(self, other: Tensor) -> Self:
+    def logical_and_(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return whether both elements are nonzero, with broadcasting.
 
         >>> tl.logical_and(tl.tensor([1, 0]), tl.tensor([2.0, 3.0]))
         tensor([ True, False])
         """
-    @overload
-    def logical_and_(self, other: Tensor | SupportsTorchFunction) -> Any: ...
     def logical_not(self) -> Self:
         """Return whether each element is zero.
 
@@ -3605,41 +3605,41 @@ class TensorMethods:
         tensor([ True, False])
         """
     @overload
-    def logical_or(self, other: Tensor) -> Self:
+    def logical_or(self, other: Tensor) -> Self: ...
+    @overload
+    def logical_or(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return whether one of the elements is nonzero, with broadcasting.
 
         >>> tl.logical_or(tl.tensor([1, 0]), tl.tensor([0, 0]))
         tensor([ True, False])
         """
     @overload
-    def logical_or(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def logical_or_(self, other: Tensor) -> Self: ...
     @overload
-    def logical_or_(self, other: Tensor) -> Self:
+    def logical_or_(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return whether one of the elements is nonzero, with broadcasting.
 
         >>> tl.logical_or(tl.tensor([1, 0]), tl.tensor([0, 0]))
         tensor([ True, False])
         """
     @overload
-    def logical_or_(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def logical_xor(self, other: Tensor) -> Self: ...
     @overload
-    def logical_xor(self, other: Tensor) -> Self:
+    def logical_xor(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return whether exactly one of the elements is nonzero, with broadcasting.
 
         >>> tl.logical_xor(tl.tensor([1, 1]), tl.tensor([0, 2]))
         tensor([ True, False])
         """
     @overload
-    def logical_xor(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def logical_xor_(self, other: Tensor) -> Self: ...
     @overload
-    def logical_xor_(self, other: Tensor) -> Self:
+    def logical_xor_(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return whether exactly one of the elements is nonzero, with broadcasting.
 
         >>> tl.logical_xor(tl.tensor([1, 1]), tl.tensor([0, 2]))
         tensor([ True, False])
         """
-    @overload
-    def logical_xor_(self, other: Tensor | SupportsTorchFunction) -> Any: ...
     def logit(self, eps: builtins.float | None = None) -> Self:
         """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
 
@@ -3673,7 +3673,9 @@ class TensorMethods:
         tensorlike.int64
         """
     @overload
-    def lt(self, other: Tensor | Number) -> Self:
+    def lt(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def lt(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is less than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -3682,9 +3684,9 @@ class TensorMethods:
         tensor([ True, False])
         """
     @overload
-    def lt(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def lt_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def lt_(self, other: Tensor | Number) -> Self:
+    def lt_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` is less than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
@@ -3693,9 +3695,9 @@ class TensorMethods:
         tensor([ True, False])
         """
     @overload
-    def lt_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Self, ...]: ...
     @overload
-    def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Self, ...]:
+    def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
         """Return the result of `linalg.lu_factor` for a matrix, and with `get_infos` the number of a zero pivot, or 0.
 
         Without `get_infos` a matrix with a zero pivot is no error either.
@@ -3706,9 +3708,9 @@ class TensorMethods:
         Same as PyTorch's function of that name, without its warning to use `linalg.lu_factor` instead.
         """
     @overload
-    def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Self: ...
     @overload
-    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Self:
+    def lu_solve(self, LU_data: Tensor | SupportsTorchFunction, LU_pivots: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the solution X of A X = b from the LU factorization of A, as `linalg.lu_solve` does.
 
         >>> tl.lu_solve(tl.tensor([[3.0], [4.0]]), *tl.lu(tl.tensor([[0.0, 1.0], [2.0, 0.0]])))
@@ -3716,9 +3718,9 @@ class TensorMethods:
                 [3.]])
         """
     @overload
-    def lu_solve(self, LU_data: Tensor | SupportsTorchFunction, LU_pivots: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Self: ...
     @overload
-    def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Self:
+    def map2_(self, x: Tensor | SupportsTorchFunction, y: Tensor | SupportsTorchFunction, callable: Callable[[Any, Any, Any], Any]) -> Any:
         """Replace each element by `callable(element, element of x, element of y)` and return this tensor.
 
         `x` and `y` are broadcast and have the same dtype. Raises RuntimeError for tensors that require grad.
@@ -3727,9 +3729,9 @@ class TensorMethods:
         tensor([13, 26])
         """
     @overload
-    def map2_(self, x: Tensor | SupportsTorchFunction, y: Tensor | SupportsTorchFunction, callable: Callable[[Any, Any, Any], Any]) -> Any: ...
+    def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Self: ...
     @overload
-    def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Self:
+    def map_(self, tensor: Tensor | SupportsTorchFunction, callable: Callable[[Any, Any], Any]) -> Any:
         """Replace each element by `callable(element, element of tensor)` and return this tensor.
 
         `tensor` is broadcast and has the same dtype. Raises RuntimeError for tensors that require grad.
@@ -3738,9 +3740,9 @@ class TensorMethods:
         tensor([11, 22])
         """
     @overload
-    def map_(self, tensor: Tensor | SupportsTorchFunction, callable: Callable[[Any, Any], Any]) -> Any: ...
+    def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Self: ...
     @overload
-    def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Self:
+    def masked_fill(self, mask: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input` with `value` where `mask`, broadcast with it, is true.
 
         Raises RuntimeError unless the mask is boolean and `value` has no dimensions.
@@ -3750,9 +3752,9 @@ class TensorMethods:
         tensor([1, 0, 0])
         """
     @overload
-    def masked_fill(self, mask: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Self: ...
     @overload
-    def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Self:
+    def masked_fill_(self, mask: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input` with `value` where `mask`, broadcast with it, is true.
 
         Raises RuntimeError unless the mask is boolean and `value` has no dimensions.
@@ -3762,9 +3764,9 @@ class TensorMethods:
         tensor([1, 0, 0])
         """
     @overload
-    def masked_fill_(self, mask: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Self: ...
     @overload
-    def masked_scatter(self, mask: Tensor, source: Tensor) -> Self:
+    def masked_scatter(self, mask: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any:
         """Return `input` with the elements of `source`, in order, where `mask`, broadcast with it, is true.
 
         Raises RuntimeError when `source` has too few, or another dtype.
@@ -3774,9 +3776,9 @@ class TensorMethods:
         tensor([1, 7, 8])
         """
     @overload
-    def masked_scatter(self, mask: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any: ...
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self: ...
     @overload
-    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self:
+    def masked_scatter_(self, mask: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any:
         """Return `input` with the elements of `source`, in order, where `mask`, broadcast with it, is true.
 
         Raises RuntimeError when `source` has too few, or another dtype.
@@ -3786,9 +3788,9 @@ class TensorMethods:
         tensor([1, 7, 8])
         """
     @overload
-    def masked_scatter_(self, mask: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any: ...
+    def masked_select(self, mask: Tensor) -> Self: ...
     @overload
-    def masked_select(self, mask: Tensor) -> Self:
+    def masked_select(self, mask: Tensor | SupportsTorchFunction) -> Any:
         """Return, in one dimension, the elements of `input` where `mask`, broadcast with it, is true.
 
         Raises RuntimeError unless the mask is boolean.
@@ -3798,9 +3800,9 @@ class TensorMethods:
         tensor([2, 3, 4])
         """
     @overload
-    def masked_select(self, mask: Tensor | SupportsTorchFunction) -> Any: ...
+    def matmul(self, other: Tensor) -> Self: ...
     @overload
-    def matmul(self, other: Tensor) -> Self:
+    def matmul(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the product of two matrices, of a matrix and a vector, of two vectors, or of batches of matrices.
 
         The last two dimensions are those of the matrices; the others broadcast. A vector on the left is a row, on the right
@@ -3810,8 +3812,6 @@ class TensorMethods:
         >>> tl.tensor([[1, 2], [3, 4]]) @ tl.tensor([1, 1])
         tensor([3, 7])
         """
-    @overload
-    def matmul(self, other: Tensor | SupportsTorchFunction) -> Any: ...
     def matrix_exp(self) -> Self:
         """Return the exponential of a square matrix, or of each of a batch, as `linalg.matrix_exp` does.
 
@@ -3819,7 +3819,9 @@ class TensorMethods:
         tensor([[1.]])
         """
     @overload
-    def matrix_power(self, n: builtins.int, *, out: Tensor | None = None) -> Self:
+    def matrix_power(self, n: builtins.int, *, out: Tensor | None = None) -> Self: ...
+    @overload
+    def matrix_power(self, n: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the matrix, or each matrix of a batch, multiplied `n` times by itself.
 
         The power 0 is the identity, a negative one that of the inverse. Raises RuntimeError for matrices that are not
@@ -3830,9 +3832,17 @@ class TensorMethods:
                 [0, 1]])
         """
     @overload
-    def matrix_power(self, n: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def max(self, *, out: Tensor | None = None) -> Self: ...
     @overload
-    def max(self, *, out: Tensor | None = None) -> Self:
+    def max(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.max[Self]: ...
+    @overload
+    def max(self, other: Tensor, *, out: Tensor | None = None) -> Self: ...
+    @overload
+    def max(self, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    @overload
+    def max(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+    @overload
+    def max(self, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the largest element; with `dim`, a named tuple (values, indices); with another tensor, `maximum`.
 
         NaN counts as the largest, and of several equal ones the index is that of the first. Without `dim` equal elements
@@ -3844,17 +3854,9 @@ class TensorMethods:
         tensor(1)
         """
     @overload
-    def max(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.max[Self]: ...
+    def maximum(self, other: Tensor) -> Self: ...
     @overload
-    def max(self, other: Tensor, *, out: Tensor | None = None) -> Self: ...
-    @overload
-    def max(self, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-    @overload
-    def max(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
-    @overload
-    def max(self, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-    @overload
-    def maximum(self, other: Tensor) -> Self:
+    def maximum(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the larger of `input` and `other`, element by element, with broadcasting; nan if either is.
 
         Where both are equal each gets half of the gradient.
@@ -3863,8 +3865,6 @@ class TensorMethods:
         >>> tl.maximum(tl.tensor([1, 5]), tl.tensor([3, 2]))
         tensor([3, 5])
         """
-    @overload
-    def maximum(self, other: Tensor | SupportsTorchFunction) -> Any: ...
     def mean(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Self:
         """Return the mean of all elements, or over the dimensions `dim`.
 
@@ -3875,7 +3875,13 @@ class TensorMethods:
                 [3.5000]])
         """
     @overload
-    def median(self, *, out: Tensor | None = None) -> Self:
+    def median(self, *, out: Tensor | None = None) -> Self: ...
+    @overload
+    def median(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.median[Self]: ...
+    @overload
+    def median(self, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    @overload
+    def median(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
         """Return the median of all elements; with `dim`, a named tuple (values, indices).
 
         Of an even number of elements it is the lower of the middle two; with NaN among them it is NaN (see `nanmedian`).
@@ -3885,13 +3891,17 @@ class TensorMethods:
         tensor(2.)
         """
     @overload
-    def median(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.median[Self]: ...
+    def min(self, *, out: Tensor | None = None) -> Self: ...
     @overload
-    def median(self, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def min(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.min[Self]: ...
     @overload
-    def median(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+    def min(self, other: Tensor, *, out: Tensor | None = None) -> Self: ...
     @overload
-    def min(self, *, out: Tensor | None = None) -> Self:
+    def min(self, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    @overload
+    def min(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+    @overload
+    def min(self, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the smallest element; with `dim`, a named tuple (values, indices); with another tensor, `minimum`.
 
         NaN counts as the smallest, and of several equal ones the index is that of the first. Without `dim` equal elements
@@ -3903,17 +3913,9 @@ class TensorMethods:
         tensor(1)
         """
     @overload
-    def min(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.min[Self]: ...
+    def minimum(self, other: Tensor) -> Self: ...
     @overload
-    def min(self, other: Tensor, *, out: Tensor | None = None) -> Self: ...
-    @overload
-    def min(self, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-    @overload
-    def min(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
-    @overload
-    def min(self, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-    @overload
-    def minimum(self, other: Tensor) -> Self:
+    def minimum(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the smaller of `input` and `other`, element by element, with broadcasting; nan if either is.
 
         Where both are equal each gets half of the gradient.
@@ -3923,9 +3925,9 @@ class TensorMethods:
         tensor([1, 2])
         """
     @overload
-    def minimum(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def mm(self, mat2: Tensor) -> Self: ...
     @overload
-    def mm(self, mat2: Tensor) -> Self:
+    def mm(self, mat2: Tensor | SupportsTorchFunction) -> Any:
         """Return the product of two matrices.
 
         Raises RuntimeError for anything else than two matrices that fit, of one dtype; `matmul` broadcasts.
@@ -3934,8 +3936,6 @@ class TensorMethods:
         tensor([[3.],
                 [3.]])
         """
-    @overload
-    def mm(self, mat2: Tensor | SupportsTorchFunction) -> Any: ...
     def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.mode[Self]:
         """Return the most frequent elements along `dim`, the smallest of several, and where each occurs last.
 
@@ -3949,7 +3949,9 @@ class TensorMethods:
         indices=tensor(3))
         """
     @overload
-    def module_load(self, other: Tensor, assign: builtins.bool = False) -> Self:
+    def module_load(self, other: Tensor, assign: builtins.bool = False) -> Self: ...
+    @overload
+    def module_load(self, other: Tensor | SupportsTorchFunction, assign: builtins.bool = False) -> Any:
         """Return the tensor that `load_state_dict` puts in place of this one: itself with the elements of `other`.
 
         With `assign` it is `other` itself, detached. Raises RuntimeError when the shapes do not fit.
@@ -3957,8 +3959,6 @@ class TensorMethods:
         >>> tl.zeros(2).module_load(tl.ones(2))
         tensor([1., 1.])
         """
-    @overload
-    def module_load(self, other: Tensor | SupportsTorchFunction, assign: builtins.bool = False) -> Any: ...
     def moveaxis(self, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Self:
         """Return a view of `input` with the dimensions `source` moved to the positions `destination`, the others in order.
 
@@ -3983,7 +3983,9 @@ class TensorMethods:
                 [3, 4]])
         """
     @overload
-    def mul(self, other: Tensor | Number) -> Self:
+    def mul(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def mul(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the product of `input` and `other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
@@ -3993,9 +3995,9 @@ class TensorMethods:
                 [6., 8.]])
         """
     @overload
-    def mul(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def mul_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def mul_(self, other: Tensor | Number) -> Self:
+    def mul_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the product of `input` and `other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
@@ -4004,8 +4006,6 @@ class TensorMethods:
         tensor([[3., 4.],
                 [6., 8.]])
         """
-    @overload
-    def mul_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None) -> Self:
         """Return `num_samples` indices for each row of `input` (or for `input` itself), drawn in proportion to its values.
 
@@ -4019,7 +4019,9 @@ class TensorMethods:
         Same as PyTorch's function of that name, with numbers of its own.
         """
     @overload
-    def multiply(self, other: Tensor | Number) -> Self:
+    def multiply(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def multiply(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the product of `input` and `other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
@@ -4029,9 +4031,9 @@ class TensorMethods:
                 [6., 8.]])
         """
     @overload
-    def multiply(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def multiply_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def multiply_(self, other: Tensor | Number) -> Self:
+    def multiply_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the product of `input` and `other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
@@ -4041,9 +4043,9 @@ class TensorMethods:
                 [6., 8.]])
         """
     @overload
-    def multiply_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def mv(self, vec: Tensor) -> Self: ...
     @overload
-    def mv(self, vec: Tensor) -> Self:
+    def mv(self, vec: Tensor | SupportsTorchFunction) -> Any:
         """Return the product of a matrix and a vector.
 
         Raises RuntimeError for anything else, for sizes that do not fit and for two dtypes.
@@ -4051,8 +4053,6 @@ class TensorMethods:
         >>> tl.mv(tl.ones(2, 3), tl.ones(3))
         tensor([3., 3.])
         """
-    @overload
-    def mv(self, vec: Tensor | SupportsTorchFunction) -> Any: ...
     def mvlgamma(self, p: builtins.int) -> Self:
         """Return the logarithm of the multivariate gamma function of dimension `p` of each element.
 
@@ -4090,7 +4090,9 @@ class TensorMethods:
         tensor([0., 9., 1.])
         """
     @overload
-    def nanmean(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Self:
+    def nanmean(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Self: ...
+    @overload
+    def nanmean(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the mean of the elements that are not NaN, over all or the dimensions `dim`.
 
         Composes `nansum`, `isnan` and `sum`; integers are refused with a RuntimeError.
@@ -4099,29 +4101,27 @@ class TensorMethods:
         tensor(1.5000)
         """
     @overload
-    def nanmean(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def nanmedian(self, *, out: Tensor | None = None) -> Self: ...
     @overload
-    def nanmedian(self, *, out: Tensor | None = None) -> Self:
+    def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.nanmedian[Self]: ...
+    @overload
+    def nanmedian(self, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    @overload
+    def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
         """Return the median of the elements that are not NaN, of all or, with the indices, along `dim`; see `median`.
 
         >>> tl.nanmedian(tl.tensor([3.0, tl.nan, 2.0]))
         tensor(2.)
         """
     @overload
-    def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.nanmedian[Self]: ...
+    def nanquantile(self, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Self: ...
     @overload
-    def nanmedian(self, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-    @overload
-    def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
-    @overload
-    def nanquantile(self, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Self:
+    def nanquantile(self, q: Tensor | SupportsTorchFunction | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the `q`-th quantiles of the elements that are not NaN; see `quantile`.
 
         >>> tl.nanquantile(tl.tensor([1.0, tl.nan, 3.0]), 0.5)
         tensor(2.)
         """
-    @overload
-    def nanquantile(self, q: Tensor | SupportsTorchFunction | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
     def nansum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Self:
         """Return the sum of all elements, or over the dimensions `dim`, where NaN counts as zero.
 
@@ -4131,7 +4131,9 @@ class TensorMethods:
         tensor(3.)
         """
     @overload
-    def narrow(self, dim: builtins.int, start: Tensor | builtins.int, length: builtins.int) -> Self:
+    def narrow(self, dim: builtins.int, start: Tensor | builtins.int, length: builtins.int) -> Self: ...
+    @overload
+    def narrow(self, dim: builtins.int, start: Tensor | SupportsTorchFunction | builtins.int, length: builtins.int) -> Any:
         """Return a view of the `length` slices of `input` from `start` on along `dim`.
 
         Raises RuntimeError or IndexError when there are not that many.
@@ -4140,16 +4142,14 @@ class TensorMethods:
         tensor([1, 2, 3])
         """
     @overload
-    def narrow(self, dim: builtins.int, start: Tensor | SupportsTorchFunction | builtins.int, length: builtins.int) -> Any: ...
+    def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Self: ...
     @overload
-    def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Self:
+    def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return a copy of the `length` slices of `input` from `start` on along `dim`.
 
         >>> tl.narrow_copy(tl.arange(5), 0, 1, 3)
         tensor([1, 2, 3])
         """
-    @overload
-    def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
     def ndimension(self) -> builtins.int:
         """Return the number of dimensions.
 
@@ -4157,23 +4157,23 @@ class TensorMethods:
         2
         """
     @overload
-    def ne(self, other: Tensor | Number) -> Self:
+    def ne(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def ne(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
 
         >>> tl.ne(tl.tensor([1, 2]), 2)
         tensor([ True, False])
         """
     @overload
-    def ne(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def ne_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def ne_(self, other: Tensor | Number) -> Self:
+    def ne_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
 
         >>> tl.ne(tl.tensor([1, 2]), 2)
         tensor([ True, False])
         """
-    @overload
-    def ne_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def neg(self) -> Self:
         """Return the negative of each element; unsigned integers wrap around.
 
@@ -4225,7 +4225,9 @@ class TensorMethods:
         (tensor([1., 2.], dtype=tensorlike.float64), tensorlike.Size([2, 3]))
         """
     @overload
-    def new_empty(self, *size: builtins.int, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Self:
+    def new_empty(self, *size: builtins.int, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Self: ...
+    @overload
+    def new_empty(self, size: Sequence[builtins.int], *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Self:
         """Return an uninitialised tensor of the shape `size`, of the dtype and device of this tensor.
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
@@ -4233,8 +4235,6 @@ class TensorMethods:
         >>> tl.tensor([5]).new_empty(2, 0).shape
         tensorlike.Size([2, 0])
         """
-    @overload
-    def new_empty(self, size: Sequence[builtins.int], *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Self: ...
     def new_empty_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Self:
         """Return an uninitialised tensor of the shape `size` and the strides `stride`, of the dtype and device of this
         tensor.
@@ -4253,7 +4253,9 @@ class TensorMethods:
         tensor([7, 7])
         """
     @overload
-    def new_ones(self, *size: builtins.int, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Self:
+    def new_ones(self, *size: builtins.int, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Self: ...
+    @overload
+    def new_ones(self, size: Sequence[builtins.int], *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Self:
         """Return ones of the shape `size`, of the dtype and device of this tensor.
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
@@ -4261,8 +4263,6 @@ class TensorMethods:
         >>> tl.tensor([5]).new_ones(2)
         tensor([1, 1])
         """
-    @overload
-    def new_ones(self, size: Sequence[builtins.int], *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Self: ...
     def new_tensor(self, data: Any, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Self:
         """Return a copy of `data` with the dtype and device of this tensor unless others are given.
 
@@ -4272,7 +4272,9 @@ class TensorMethods:
         tensor([1., 2.])
         """
     @overload
-    def new_zeros(self, *size: builtins.int, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Self:
+    def new_zeros(self, *size: builtins.int, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Self: ...
+    @overload
+    def new_zeros(self, size: Sequence[builtins.int], *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Self:
         """Return zeros of the shape `size`, of the dtype and device of this tensor.
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
@@ -4281,9 +4283,9 @@ class TensorMethods:
         tensor([0, 0])
         """
     @overload
-    def new_zeros(self, size: Sequence[builtins.int], *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Self: ...
+    def nextafter(self, other: Tensor) -> Self: ...
     @overload
-    def nextafter(self, other: Tensor) -> Self:
+    def nextafter(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the floating-point number next to each element of `input`, in the direction of `other`.
 
         Both broadcast.
@@ -4293,9 +4295,9 @@ class TensorMethods:
         tensor([True])
         """
     @overload
-    def nextafter(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def nextafter_(self, other: Tensor) -> Self: ...
     @overload
-    def nextafter_(self, other: Tensor) -> Self:
+    def nextafter_(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the floating-point number next to each element of `input`, in the direction of `other`.
 
         Both broadcast.
@@ -4305,9 +4307,11 @@ class TensorMethods:
         tensor([True])
         """
     @overload
-    def nextafter_(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def nonzero(self, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Self: ...
     @overload
-    def nonzero(self, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Self:
+    def nonzero(self, *, out: None = None, as_tuple: Literal[True]) -> builtins.tuple[Self, ...]: ...
+    @overload
+    def nonzero(self, *, out: Tensor | SupportsTorchFunction | None = None, as_tuple: Literal[False] = False) -> Any:
         """Return the indices of the elements that are not zero, one in a row; as a tuple, one tensor for each dimension.
 
         >>> tl.nonzero(tl.tensor([0, 1, 2]))
@@ -4317,11 +4321,9 @@ class TensorMethods:
         (tensor([1, 2]),)
         """
     @overload
-    def nonzero(self, *, out: None = None, as_tuple: Literal[True]) -> builtins.tuple[Self, ...]: ...
+    def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | None = None) -> Self: ...
     @overload
-    def nonzero(self, *, out: Tensor | SupportsTorchFunction | None = None, as_tuple: Literal[False] = False) -> Any: ...
-    @overload
-    def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | None = None) -> Self:
+    def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the first `size` rows of `nonzero`, with rows of `fill_value` where there are fewer.
 
         Raises RuntimeError for a negative `size`.
@@ -4332,9 +4334,9 @@ class TensorMethods:
                 [-1]])
         """
     @overload
-    def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def norm(self, p: Number | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, out: Tensor | None = None, dtype: Dtype | None = None) -> Self: ...
     @overload
-    def norm(self, p: Number | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, out: Tensor | None = None, dtype: Dtype | None = None) -> Self:
+    def norm(self, p: Number | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None, dtype: Dtype | None = None) -> Any:
         """Return the vector norm of order `p` over the dimensions `dim`, or over all.
 
         "fro" is the same as 2; "nuc" is the sum of the singular values of the matrices along two dimensions. Raises
@@ -4343,8 +4345,6 @@ class TensorMethods:
         >>> tl.norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
         tensor([ 5., 10.])
         """
-    @overload
-    def norm(self, p: Number | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None, dtype: Dtype | None = None) -> Any: ...
     def normal_(self, mean: builtins.float = 0, std: builtins.float = 1, *, generator: Generator | None = None) -> Self:
         """Fill the tensor with normally distributed numbers of that mean and standard deviation, and return it.
 
@@ -4356,23 +4356,23 @@ class TensorMethods:
         Same as PyTorch's method of that name, with numbers of its own.
         """
     @overload
-    def not_equal(self, other: Tensor | Number) -> Self:
+    def not_equal(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def not_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
 
         >>> tl.ne(tl.tensor([1, 2]), 2)
         tensor([ True, False])
         """
     @overload
-    def not_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def not_equal_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def not_equal_(self, other: Tensor | Number) -> Self:
+    def not_equal_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
 
         >>> tl.ne(tl.tensor([1, 2]), 2)
         tensor([ True, False])
         """
-    @overload
-    def not_equal_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def numel(self) -> builtins.int:
         """Return the number of elements.
 
@@ -4389,7 +4389,9 @@ class TensorMethods:
         array([1., 1.], dtype=float32)
         """
     @overload
-    def orgqr(self, input2: Tensor, *, out: Tensor | None = None) -> Self:
+    def orgqr(self, input2: Tensor, *, out: Tensor | None = None) -> Self: ...
+    @overload
+    def orgqr(self, input2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the first n columns of the product of the reflections `input` with the factors `input2`.
 
         It is `linalg.householder_product` under an older name.
@@ -4399,9 +4401,9 @@ class TensorMethods:
                 [-0.8000]])
         """
     @overload
-    def orgqr(self, input2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def ormqr(self, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | None = None) -> Self: ...
     @overload
-    def ormqr(self, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | None = None) -> Self:
+    def ormqr(self, input2: Tensor | SupportsTorchFunction, input3: Tensor | SupportsTorchFunction, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return Q times `input3`, or with `left=False` `input3` times Q, for the product Q of the reflections of `geqrf`.
 
         `input` of shape (..., m, n) has the vectors, `input2` of shape (..., min(m, n)) their factors, and Q, of shape
@@ -4414,9 +4416,9 @@ class TensorMethods:
         True
         """
     @overload
-    def ormqr(self, input2: Tensor | SupportsTorchFunction, input3: Tensor | SupportsTorchFunction, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def outer(self, vec2: Tensor) -> Self: ...
     @overload
-    def outer(self, vec2: Tensor) -> Self:
+    def outer(self, vec2: Tensor | SupportsTorchFunction) -> Any:
         """Return the matrix of the products of each element of one vector with each element of another.
 
         Raises RuntimeError for anything else than two vectors.
@@ -4426,9 +4428,9 @@ class TensorMethods:
                 [6, 8]])
         """
     @overload
-    def outer(self, vec2: Tensor | SupportsTorchFunction) -> Any: ...
+    def permute(self, *dims: builtins.int) -> Self: ...
     @overload
-    def permute(self, *dims: builtins.int) -> Self:
+    def permute(self, dims: Sequence[builtins.int]) -> Self:
         """Return a view of `input` with its dimensions in the order `dims`.
 
         Raises RuntimeError unless `dims` names every dimension once.
@@ -4436,8 +4438,6 @@ class TensorMethods:
         >>> tl.ones(2, 3, 4).permute(2, 0, 1).shape
         tensorlike.Size([4, 2, 3])
         """
-    @overload
-    def permute(self, dims: Sequence[builtins.int]) -> Self: ...
     def pin_memory(self, device: Any = None) -> Self:
         """Raise RuntimeError: no memory is locked for copies to a device, here as in PyTorch where there is none.
 
@@ -4479,7 +4479,9 @@ class TensorMethods:
         tensor([ 1, -2])
         """
     @overload
-    def pow(self, exponent: Tensor | Number) -> Self:
+    def pow(self, exponent: Tensor | Number) -> Self: ...
+    @overload
+    def pow(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input` to the power of `exponent`, element by element, with broadcasting.
 
         Integers stay integers; a negative number as exponent raises RuntimeError for them, while negative exponents in a
@@ -4489,9 +4491,9 @@ class TensorMethods:
         (tensor([1., 4., 9.]), tensor([1, 2, 4]))
         """
     @overload
-    def pow(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def pow_(self, exponent: Tensor | Number) -> Self: ...
     @overload
-    def pow_(self, exponent: Tensor | Number) -> Self:
+    def pow_(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input` to the power of `exponent`, element by element, with broadcasting.
 
         Integers stay integers; a negative number as exponent raises RuntimeError for them, while negative exponents in a
@@ -4501,9 +4503,9 @@ class TensorMethods:
         (tensor([1., 4., 9.]), tensor([1, 2, 4]))
         """
     @overload
-    def pow_(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def prelu(self, weight: Tensor) -> Self: ...
     @overload
-    def prelu(self, weight: Tensor) -> Self:
+    def prelu(self, weight: Tensor | SupportsTorchFunction) -> Any:
         """Return the elements of `input`, negative ones times `weight`: one number, or one for each channel.
 
         Channels are the second dimension. Raises RuntimeError for another number of elements and for different dtypes.
@@ -4512,8 +4514,6 @@ class TensorMethods:
         >>> tl.prelu(tl.tensor([-2.0, 4.0]), tl.tensor(0.5))
         tensor([-1.,  4.])
         """
-    @overload
-    def prelu(self, weight: Tensor | SupportsTorchFunction) -> Any: ...
     def prod(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Self:
         """Return the product of all elements, or over the dimension `dim`.
 
@@ -4523,7 +4523,9 @@ class TensorMethods:
         tensor([ 2, 12])
         """
     @overload
-    def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Self:
+    def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Self: ...
+    @overload
+    def put(self, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any:
         """Return `input` with the elements of `source` written at the flat positions in `index`.
 
         With `accumulate` they are added, twice where a position is named twice. Raises IndexError for an index out of
@@ -4534,9 +4536,9 @@ class TensorMethods:
                 [0., 6.]])
         """
     @overload
-    def put(self, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any: ...
+    def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Self: ...
     @overload
-    def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Self:
+    def put_(self, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any:
         """Return `input` with the elements of `source` written at the flat positions in `index`.
 
         With `accumulate` they are added, twice where a position is named twice. Raises IndexError for an index out of
@@ -4547,9 +4549,9 @@ class TensorMethods:
                 [0., 6.]])
         """
     @overload
-    def put_(self, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any: ...
+    def qr(self, some: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.qr[Self]: ...
     @overload
-    def qr(self, some: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.qr[Self]:
+    def qr(self, some: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
         """Return the factors Q and R of a matrix: the reduced ones of `linalg.qr`, the complete ones unless `some`.
 
         >>> tl.qr(tl.ones(3, 2), some=False).Q.shape
@@ -4558,9 +4560,9 @@ class TensorMethods:
         Same as PyTorch's function of that name, without its warning to use `linalg.qr` instead.
         """
     @overload
-    def qr(self, some: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+    def quantile(self, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Self: ...
     @overload
-    def quantile(self, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Self:
+    def quantile(self, q: Tensor | SupportsTorchFunction | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the `q`-th quantiles along `dim`, or of all elements; for a one-dimensional `q` they come first.
 
         `interpolation` is one of linear, lower, higher, midpoint and nearest. Where there is NaN, the quantiles are NaN.
@@ -4570,8 +4572,6 @@ class TensorMethods:
         >>> tl.quantile(tl.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
         tensor(2.5000)
         """
-    @overload
-    def quantile(self, q: Tensor | SupportsTorchFunction | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
     def rad2deg(self) -> Self:
         """Return each element, an angle in radians, in degrees.
 
@@ -4652,7 +4652,9 @@ class TensorMethods:
         tensor([0., 0., 2.])
         """
     @overload
-    def remainder(self, other: Tensor | Number) -> Self:
+    def remainder(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def remainder(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
 
         Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
@@ -4662,9 +4664,9 @@ class TensorMethods:
         (tensor([1., 1.]), tensor([2, 1]))
         """
     @overload
-    def remainder(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def remainder_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def remainder_(self, other: Tensor | Number) -> Self:
+    def remainder_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
 
         Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
@@ -4673,8 +4675,6 @@ class TensorMethods:
         >>> tl.remainder(tl.tensor([-3.0, 3.0]), 2), tl.tensor([5, -5]) % 3
         (tensor([1., 1.]), tensor([2, 1]))
         """
-    @overload
-    def remainder_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def renorm(self, p: Number, dim: builtins.int, maxnorm: Number) -> Self:
         """Return this tensor with each slice along `dim` whose `p`-norm exceeds `maxnorm` scaled down to that norm.
 
@@ -4690,7 +4690,9 @@ class TensorMethods:
                 [0.3000, 0.4000]])
         """
     @overload
-    def repeat(self, *repeats: builtins.int) -> Self:
+    def repeat(self, *repeats: builtins.int) -> Self: ...
+    @overload
+    def repeat(self, repeats: Sequence[builtins.int]) -> Self:
         """Tile this tensor: return `repeats` copies of it side by side along each dimension.
 
         Raises RuntimeError for fewer numbers than dimensions.
@@ -4700,9 +4702,9 @@ class TensorMethods:
                 [1, 2, 1, 2]])
         """
     @overload
-    def repeat(self, repeats: Sequence[builtins.int]) -> Self: ...
+    def repeat_interleave(self, repeats: Tensor | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Self: ...
     @overload
-    def repeat_interleave(self, repeats: Tensor | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Self:
+    def repeat_interleave(self, repeats: Tensor | SupportsTorchFunction | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Any:
         """Repeat each element along `dim`, all by one number or each by its own in `repeats`.
 
         Without `dim` the input is flattened. Given `repeats` alone, return the indices, each repeated by its number. Raises
@@ -4714,8 +4716,6 @@ class TensorMethods:
         >>> tl.repeat_interleave(tl.tensor([5, 6]), tl.tensor([1, 2]))
         tensor([5, 6, 6])
         """
-    @overload
-    def repeat_interleave(self, repeats: Tensor | SupportsTorchFunction | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Any: ...
     def requires_grad_(self, requires_grad: builtins.bool = True) -> Self:
         """Set whether gradients are computed for this leaf; return the tensor.
 
@@ -4723,7 +4723,9 @@ class TensorMethods:
         tensor([1., 1.], requires_grad=True)
         """
     @overload
-    def reshape(self, *shape: builtins.int) -> Self:
+    def reshape(self, *shape: builtins.int) -> Self: ...
+    @overload
+    def reshape(self, shape: Sequence[builtins.int]) -> Self:
         """Return the elements of `input` in the shape `shape`: a view where the memory allows it, else a copy.
 
         One size may be -1: it is inferred from the others. Raises RuntimeError when the sizes do not match.
@@ -4733,9 +4735,9 @@ class TensorMethods:
                 [2, 3]])
         """
     @overload
-    def reshape(self, shape: Sequence[builtins.int]) -> Self: ...
+    def reshape_as(self, other: Tensor) -> Self: ...
     @overload
-    def reshape_as(self, other: Tensor) -> Self:
+    def reshape_as(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the elements of this tensor in the shape of `other`: a view where possible, else a copy.
 
         >>> tl.arange(4).reshape_as(tl.ones(2, 2))
@@ -4743,9 +4745,9 @@ class TensorMethods:
                 [2, 3]])
         """
     @overload
-    def reshape_as(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def resize(self, *sizes: builtins.int) -> Self: ...
     @overload
-    def resize(self, *sizes: builtins.int) -> Self:
+    def resize(self, sizes: Sequence[builtins.int], /) -> Self:
         """Return this tensor in another shape with as many elements; raises RuntimeError for another number of them.
 
         >>> tl.arange(6).resize(2, 3)
@@ -4755,9 +4757,9 @@ class TensorMethods:
         Same as PyTorch's method of that name, without its warning to use `reshape` instead.
         """
     @overload
-    def resize(self, sizes: Sequence[builtins.int], /) -> Self: ...
+    def resize_(self, *size: builtins.int, memory_format: Any = None) -> Self: ...
     @overload
-    def resize_(self, *size: builtins.int, memory_format: Any = None) -> Self:
+    def resize_(self, size: Sequence[builtins.int], *, memory_format: Any = None) -> Self:
         """Give this tensor the shape `size` and return it: the elements in memory stay, further ones are uninitialised.
 
         When the memory does not suffice, this tensor alone moves to larger memory. Raises RuntimeError for a tensor that
@@ -4767,9 +4769,9 @@ class TensorMethods:
         tensor([1, 2])
         """
     @overload
-    def resize_(self, size: Sequence[builtins.int], *, memory_format: Any = None) -> Self: ...
+    def resize_as(self, tensor: Tensor) -> Self: ...
     @overload
-    def resize_as(self, tensor: Tensor) -> Self:
+    def resize_as(self, tensor: Tensor | SupportsTorchFunction) -> Any:
         """Return this tensor in the shape of another with as many elements; raises RuntimeError for another number of them.
 
         >>> tl.arange(2).resize_as(tl.ones(2, 1))
@@ -4779,16 +4781,14 @@ class TensorMethods:
         Same as PyTorch's method of that name, without its warning to use `reshape_as` instead.
         """
     @overload
-    def resize_as(self, tensor: Tensor | SupportsTorchFunction) -> Any: ...
+    def resize_as_(self, the_template: Tensor, memory_format: Any = None) -> Self: ...
     @overload
-    def resize_as_(self, the_template: Tensor, memory_format: Any = None) -> Self:
+    def resize_as_(self, the_template: Tensor | SupportsTorchFunction, memory_format: Any = None) -> Any:
         """Give this tensor the shape of another one and return it: the first elements stay, further ones are uninitialised.
 
         >>> tl.tensor([1, 2, 3]).resize_as_(tl.ones(2))
         tensor([1, 2])
         """
-    @overload
-    def resize_as_(self, the_template: Tensor | SupportsTorchFunction, memory_format: Any = None) -> Any: ...
     def resolve_conj(self) -> Self:
         """Return `input` itself: no tensor here has a conjugate or negative bit to resolve.
 
@@ -4858,7 +4858,9 @@ class TensorMethods:
         tensor([0.5000, 2.0000])
         """
     @overload
-    def scatter(self, dim: builtins.int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | None = None) -> Self:
+    def scatter(self, dim: builtins.int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | None = None) -> Self: ...
+    @overload
+    def scatter(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return `input` with the elements of `src`, or a number, written at the indices `index` along `dim`.
 
         `reduce` may be "add" or "multiply". Raises RuntimeError for an index out of range, or shapes or dtypes that do not
@@ -4868,18 +4870,18 @@ class TensorMethods:
         tensor([[5., 0., 6.]])
         """
     @overload
-    def scatter(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def scatter_(self, dim: builtins.int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None) -> Self: ...
     @overload
-    def scatter_(self, dim: builtins.int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None) -> Self:
+    def scatter_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None) -> Any:
         """Write the elements of `src`, or a number, at the indices `index` along `dim`, and return this tensor.
 
         >>> tl.zeros(1, 3).scatter_(1, tl.tensor([[0, 2]]), 7)
         tensor([[7., 0., 7.]])
         """
     @overload
-    def scatter_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None) -> Any: ...
+    def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Self: ...
     @overload
-    def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Self:
+    def scatter_add(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction) -> Any:
         """Return `input` with the elements of `src` added at the indices `index` along `dim`.
 
         A place named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
@@ -4889,9 +4891,9 @@ class TensorMethods:
         tensor([[2., 0., 1.]])
         """
     @overload
-    def scatter_add(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction) -> Any: ...
+    def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Self: ...
     @overload
-    def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Self:
+    def scatter_add_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction) -> Any:
         """Return `input` with the elements of `src` added at the indices `index` along `dim`.
 
         A place named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
@@ -4901,9 +4903,9 @@ class TensorMethods:
         tensor([[2., 0., 1.]])
         """
     @overload
-    def scatter_add_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction) -> Any: ...
+    def scatter_reduce(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Self: ...
     @overload
-    def scatter_reduce(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Self:
+    def scatter_reduce(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any:
         """Reduce the elements of `src` with the same index along `dim`, and write the results to a copy of `input`.
 
         `reduce` is "sum", "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is
@@ -4914,9 +4916,9 @@ class TensorMethods:
         tensor([5., 2.])
         """
     @overload
-    def scatter_reduce(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any: ...
+    def scatter_reduce_(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Self: ...
     @overload
-    def scatter_reduce_(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Self:
+    def scatter_reduce_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any:
         """Reduce the elements of `src` with the same index along `dim`, and write the results to a copy of `input`.
 
         `reduce` is "sum", "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is
@@ -4926,8 +4928,6 @@ class TensorMethods:
         >>> tl.scatter_reduce(x, 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "amax")
         tensor([5., 2.])
         """
-    @overload
-    def scatter_reduce_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any: ...
     def select(self, dim: builtins.int, index: builtins.int) -> Self:
         """Return a view of the slice of `input` at `index` along `dim`, without that dimension.
 
@@ -4937,7 +4937,9 @@ class TensorMethods:
         tensor([1, 3])
         """
     @overload
-    def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Self:
+    def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Self: ...
+    @overload
+    def select_scatter(self, src: Tensor | SupportsTorchFunction, dim: builtins.int, index: builtins.int) -> Any:
         """Return a copy of `input` whose slice at `index` along `dim` is `src`.
 
         Raises IndexError when the index is out of range, and RuntimeError unless `src` has the shape of the slice.
@@ -4946,8 +4948,6 @@ class TensorMethods:
         tensor([[1., 1.],
                 [0., 0.]])
         """
-    @overload
-    def select_scatter(self, src: Tensor | SupportsTorchFunction, dim: builtins.int, index: builtins.int) -> Any: ...
     def set_(self, source: Any = None, storage_offset: builtins.int = 0, size: Any = None, stride: Any = None) -> Self:
         """Give this tensor the memory of `source`, a tensor or a storage, and return it; without one, no elements.
 
@@ -5077,16 +5077,18 @@ class TensorMethods:
         tensor([0.0000, 1.1752])
         """
     @overload
-    def size(self, dim: None = None) -> Size:
+    def size(self, dim: None = None) -> Size: ...
+    @overload
+    def size(self, dim: builtins.int) -> builtins.int:
         """Return the shape, or the size of dimension `dim`.
 
         >>> tl.ones(2, 3).size(), tl.ones(2, 3).size(-1)
         (tensorlike.Size([2, 3]), 3)
         """
     @overload
-    def size(self, dim: builtins.int) -> builtins.int: ...
+    def slice_inverse(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Self: ...
     @overload
-    def slice_inverse(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Self:
+    def slice_inverse(self, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Any:
         """Return the view of the memory of `input` with the geometry of `src`: the tensor that a slice was taken from.
 
         `dim`, `start`, `end` and `step` describe the slice, and are not used. Raises RuntimeError when the memory of
@@ -5097,9 +5099,9 @@ class TensorMethods:
         tensor([0, 1, 2, 3])
         """
     @overload
-    def slice_inverse(self, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Any: ...
+    def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Self: ...
     @overload
-    def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Self:
+    def slice_scatter(self, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return a copy of `input` whose slices from `start` to `end` along `dim`, `step` apart, are those of `src`.
 
         Raises RuntimeError unless `src` has the shape of those slices.
@@ -5107,8 +5109,6 @@ class TensorMethods:
         >>> tl.slice_scatter(tl.zeros(4), tl.ones(2), 0, 1, 3)
         tensor([0., 1., 1., 0.])
         """
-    @overload
-    def slice_scatter(self, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
     def slogdet(self) -> return_types.slogdet[Self]:
         """Return the sign and the logarithm of the absolute value of a determinant, as `linalg.slogdet` does.
 
@@ -5141,14 +5141,14 @@ class TensorMethods:
         0
         """
     @overload
-    def sparse_mask(self, mask: Tensor) -> Self:
+    def sparse_mask(self, mask: Tensor) -> Self: ...
+    @overload
+    def sparse_mask(self, mask: Tensor | SupportsTorchFunction) -> Any:
         """Return the elements at the places of the sparse tensor `mask`, as a sparse tensor.
 
         >>> tl.tensor([1.0, 2.0]).sparse_mask(tl.tensor([0.0, 5.0]).to_sparse()).values()
         tensor([2.])
         """
-    @overload
-    def sparse_mask(self, mask: Tensor | SupportsTorchFunction) -> Any: ...
     def split(self, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Self, ...]:
         """Split this tensor along `dim` into views of one size, except the last, or of given sizes.
 
@@ -5214,7 +5214,9 @@ class TensorMethods:
         tensor([1.4142, 0.0000])
         """
     @overload
-    def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: Any = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Self:
+    def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: Any = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Self: ...
+    @overload
+    def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | SupportsTorchFunction | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: Any = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Any:
         """Return the short-time Fourier transform: window overlapping frames of the signal and transform each.
 
         Takes a signal of shape (time) or (batch, time); the result is (frequency, frame) or (batch, frequency, frame).
@@ -5237,8 +5239,6 @@ class TensorMethods:
         tensor([[ 3.+0.j,  7.+0.j],
                 [-1.+0.j, -1.+0.j]])
         """
-    @overload
-    def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | SupportsTorchFunction | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: Any = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Any: ...
     def storage(self) -> TypedStorage:
         """Return the memory behind this tensor as elements of its dtype. Deprecated: use `untyped_storage`.
 
@@ -5266,7 +5266,9 @@ class TensorMethods:
         Same as PyTorch's method of that name, which has a class for each dtype.
         """
     @overload
-    def stride(self, dim: None = None) -> builtins.tuple[builtins.int, ...]:
+    def stride(self, dim: None = None) -> builtins.tuple[builtins.int, ...]: ...
+    @overload
+    def stride(self, dim: builtins.int) -> builtins.int:
         """Return the stride of each dimension (or of `dim`), in elements.
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
@@ -5275,9 +5277,9 @@ class TensorMethods:
         (3, 1)
         """
     @overload
-    def stride(self, dim: builtins.int) -> builtins.int: ...
+    def sub(self, other: Tensor | Number, *, alpha: Number = 1) -> Self: ...
     @overload
-    def sub(self, other: Tensor | Number, *, alpha: Number = 1) -> Self:
+    def sub(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
         """Return `input - alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
@@ -5286,9 +5288,9 @@ class TensorMethods:
         tensor([3, 4])
         """
     @overload
-    def sub(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any: ...
+    def sub_(self, other: Tensor | Number, *, alpha: Number = 1) -> Self: ...
     @overload
-    def sub_(self, other: Tensor | Number, *, alpha: Number = 1) -> Self:
+    def sub_(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
         """Return `input - alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
@@ -5297,9 +5299,9 @@ class TensorMethods:
         tensor([3, 4])
         """
     @overload
-    def sub_(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any: ...
+    def subtract(self, other: Tensor | Number, *, alpha: Number = 1) -> Self: ...
     @overload
-    def subtract(self, other: Tensor | Number, *, alpha: Number = 1) -> Self:
+    def subtract(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
         """Return `input - alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
@@ -5308,9 +5310,9 @@ class TensorMethods:
         tensor([3, 4])
         """
     @overload
-    def subtract(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any: ...
+    def subtract_(self, other: Tensor | Number, *, alpha: Number = 1) -> Self: ...
     @overload
-    def subtract_(self, other: Tensor | Number, *, alpha: Number = 1) -> Self:
+    def subtract_(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
         """Return `input - alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
@@ -5318,8 +5320,6 @@ class TensorMethods:
         >>> tl.sub(tl.tensor([5, 6]), 2)
         tensor([3, 4])
         """
-    @overload
-    def subtract_(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any: ...
     def sum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Self:
         """Return the sum of all elements, or over the dimensions `dim`.
 
@@ -5329,7 +5329,9 @@ class TensorMethods:
         tensor([4., 6.])
         """
     @overload
-    def sum_to_size(self, *size: builtins.int) -> Self:
+    def sum_to_size(self, *size: builtins.int) -> Self: ...
+    @overload
+    def sum_to_size(self, size: Sequence[builtins.int]) -> Self:
         """Sum the tensor to the shape `size`, undoing broadcasting (unbroadcast).
 
         Raises RuntimeError unless `size` broadcasts to its shape. A tensor that has that shape already is returned itself.
@@ -5338,9 +5340,9 @@ class TensorMethods:
         tensor([[2., 2., 2.]])
         """
     @overload
-    def sum_to_size(self, size: Sequence[builtins.int]) -> Self: ...
+    def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.svd[Self]: ...
     @overload
-    def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.svd[Self]:
+    def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
         """Return the singular value decomposition of a matrix as U, S and V, where `linalg.svd` gives V's adjoint.
 
         U and V are reduced if `some`, and zeros without `compute_uv`.
@@ -5350,8 +5352,6 @@ class TensorMethods:
 
         Same as PyTorch's function of that name, without its warning to use `linalg.svd` instead.
         """
-    @overload
-    def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
     def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Self:
         """Return a view of `input` with two dimensions exchanged, as `transpose` does.
 
@@ -5391,7 +5391,9 @@ class TensorMethods:
         tensorlike.Size([3, 2])
         """
     @overload
-    def take(self, index: Tensor) -> Self:
+    def take(self, index: Tensor) -> Self: ...
+    @overload
+    def take(self, index: Tensor | SupportsTorchFunction) -> Any:
         """Return the elements of the flattened `input` selected by `index`; negative indices count from the end.
 
         Raises IndexError for an index out of range, and RuntimeError unless `index` is int64.
@@ -5400,9 +5402,9 @@ class TensorMethods:
         tensor([1, 4])
         """
     @overload
-    def take(self, index: Tensor | SupportsTorchFunction) -> Any: ...
+    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Self: ...
     @overload
-    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Self:
+    def take_along_dim(self, indices: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the elements of `input` selected by `indices` along `dim`; the other dimensions broadcast.
 
         Without `dim` the input is flattened. Raises RuntimeError when the numbers of dimensions differ.
@@ -5412,8 +5414,6 @@ class TensorMethods:
         tensor([[3],
                 [2]])
         """
-    @overload
-    def take_along_dim(self, indices: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
     def tan(self) -> Self:
         """Return the tangent of each element, an angle in radians.
 
@@ -5447,7 +5447,9 @@ class TensorMethods:
         tensor([0.0000, 0.7616])
         """
     @overload
-    def tensor_split(self, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> builtins.tuple[Self, ...]:
+    def tensor_split(self, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> builtins.tuple[Self, ...]: ...
+    @overload
+    def tensor_split(self, indices_or_sections: Tensor | SupportsTorchFunction | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> Any:
         """Split `input` along `dim` into a number of views, or at the given indices.
 
         Raises RuntimeError for fewer than one part.
@@ -5458,9 +5460,9 @@ class TensorMethods:
         (tensor([0]), tensor([1, 2, 3]), tensor([4]))
         """
     @overload
-    def tensor_split(self, indices_or_sections: Tensor | SupportsTorchFunction | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> Any: ...
+    def tile(self, *dims: builtins.int) -> Self: ...
     @overload
-    def tile(self, *dims: builtins.int) -> Self:
+    def tile(self, dims: Sequence[builtins.int]) -> Self:
         """Return `dims` copies of this tensor side by side along its last dimensions.
 
         >>> tl.tensor([[1, 2]]).tile(2, 2)
@@ -5468,9 +5470,13 @@ class TensorMethods:
                 [1, 2, 1, 2]])
         """
     @overload
-    def tile(self, dims: Sequence[builtins.int]) -> Self: ...
+    def to(self, dtype: DtypeLike | None, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Self: ...
     @overload
-    def to(self, dtype: DtypeLike | None, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Self:
+    def to(self, device: Device | builtins.str | builtins.int | None = None, dtype: DtypeLike | None = None, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Self: ...
+    @overload
+    def to(self, other: Tensor, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Self: ...
+    @overload
+    def to(self, other: Tensor | SupportsTorchFunction, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Any:
         """Return this tensor with another dtype, on another device, or like another tensor; itself if nothing changes.
 
         Takes `to(dtype)`, `to(device, dtype)`, `to(other)` and the keywords `dtype`, `device`, `non_blocking`, `copy` and
@@ -5479,12 +5485,6 @@ class TensorMethods:
         >>> tl.tensor([1, 2]).to(tl.float32)
         tensor([1., 2.])
         """
-    @overload
-    def to(self, device: Device | builtins.str | builtins.int | None = None, dtype: DtypeLike | None = None, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Self: ...
-    @overload
-    def to(self, other: Tensor, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Self: ...
-    @overload
-    def to(self, other: Tensor | SupportsTorchFunction, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Any: ...
     def to_dense(self, dtype: Any = None, *, masked_grad: builtins.bool | None = None) -> Self:
         """Return the tensor itself, which is stored whole, or a copy of another dtype.
 
@@ -5545,7 +5545,9 @@ class TensorMethods:
         tensorlike.Size([3, 2])
         """
     @overload
-    def triangular_solve(self, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.triangular_solve[Self]:
+    def triangular_solve(self, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.triangular_solve[Self]: ...
+    @overload
+    def triangular_solve(self, A: Tensor | SupportsTorchFunction, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
         """Return the solution X of A X = b for triangular matrices A, or for their transposes, and a copy of A.
 
         >>> tl.triangular_solve(tl.tensor([[3.0], [4.0]]), tl.tensor([[1.0, 1.0], [0.0, 2.0]])).solution
@@ -5554,8 +5556,6 @@ class TensorMethods:
 
         Same as PyTorch's function of that name, without its warning to use `linalg.solve_triangular` instead.
         """
-    @overload
-    def triangular_solve(self, A: Tensor | SupportsTorchFunction, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
     def tril(self, diagonal: builtins.int = 0) -> Self:
         """Return the matrices in the last two dimensions of `input` with zeros above a diagonal (0 is the main one).
 
@@ -5593,7 +5593,9 @@ class TensorMethods:
                 [0., 1.]])
         """
     @overload
-    def true_divide(self, other: Tensor | Number) -> Self:
+    def true_divide(self, other: Tensor | Number) -> Self: ...
+    @overload
+    def true_divide(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the quotient of `input` and `other`, element by element, with broadcasting: `div` without rounding.
 
         Integers give the default floating-point dtype.
@@ -5602,9 +5604,9 @@ class TensorMethods:
         tensor([0.2500, 0.5000])
         """
     @overload
-    def true_divide(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def true_divide_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def true_divide_(self, other: Tensor | Number) -> Self:
+    def true_divide_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the quotient of `input` and `other`, element by element, with broadcasting: `div` without rounding.
 
         Integers give the default floating-point dtype.
@@ -5612,8 +5614,6 @@ class TensorMethods:
         >>> tl.true_divide(tl.tensor([1, 2]), 4)
         tensor([0.2500, 0.5000])
         """
-    @overload
-    def true_divide_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def trunc(self) -> Self:
         """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
 
@@ -5631,7 +5631,9 @@ class TensorMethods:
         tensor([ 1., -1.])
         """
     @overload
-    def type(self, dtype: None = None, non_blocking: builtins.bool = False) -> builtins.str:
+    def type(self, dtype: None = None, non_blocking: builtins.bool = False) -> builtins.str: ...
+    @overload
+    def type(self, dtype: Any, non_blocking: builtins.bool = False) -> Self:
         """Return the name of this tensor's type, or this tensor with another dtype.
 
         Takes dtypes, the legacy types and their names: `x.type(tl.DoubleTensor)`, `x.type("torch.DoubleTensor")`.
@@ -5642,16 +5644,14 @@ class TensorMethods:
         tensor([1, 1], dtype=tensorlike.int32)
         """
     @overload
-    def type(self, dtype: Any, non_blocking: builtins.bool = False) -> Self: ...
+    def type_as(self, other: Tensor) -> Self: ...
     @overload
-    def type_as(self, other: Tensor) -> Self:
+    def type_as(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return this tensor with the dtype and on the device of `other`.
 
         >>> tl.tensor([1]).type_as(tl.ones(1))
         tensor([1.])
         """
-    @overload
-    def type_as(self, other: Tensor | SupportsTorchFunction) -> Any: ...
     def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Self, ...]:
         """Remove dimension `dim`; return a tuple of views, one for each index.
 
@@ -5692,7 +5692,9 @@ class TensorMethods:
         Same as PyTorch's method of that name, with numbers of its own; its `from` cannot be a name in Python.
         """
     @overload
-    def unique(self, sorted: builtins.bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Self:
+    def unique(self, sorted: builtins.bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Self: ...
+    @overload
+    def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> builtins.tuple[Self, ...]:
         """Return the distinct elements in ascending order, or the distinct slices along `dim`.
 
         With `return_inverse` also the index of each element in the result; with `return_counts`, the number of occurrences.
@@ -5703,9 +5705,9 @@ class TensorMethods:
         (tensor([1, 2, 3]), tensor([2, 1, 1]))
         """
     @overload
-    def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> builtins.tuple[Self, ...]: ...
+    def unique_consecutive(self, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Self: ...
     @overload
-    def unique_consecutive(self, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Self:
+    def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> builtins.tuple[Self, ...]:
         """Collapse each run of equal consecutive elements (or slices along `dim`) to its first.
 
         With `return_inverse` also the index of each element in the result; with `return_counts`, the lengths of the runs.
@@ -5714,8 +5716,6 @@ class TensorMethods:
         >>> tl.unique_consecutive(tl.tensor([1, 1, 2, 2, 1]))
         tensor([1, 2, 1])
         """
-    @overload
-    def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> builtins.tuple[Self, ...]: ...
     def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Self, ...]:
         """Return the parts that `chunk` returns, each in its own memory, so that it can be written to.
 
@@ -5766,7 +5766,9 @@ class TensorMethods:
         tensor(1.2500)
         """
     @overload
-    def vdot(self, other: Tensor) -> Self:
+    def vdot(self, other: Tensor) -> Self: ...
+    @overload
+    def vdot(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the sum of the products of the elements of two vectors, those of the first conjugated.
 
         Raises RuntimeError for anything else than two vectors of one length and dtype.
@@ -5775,9 +5777,11 @@ class TensorMethods:
         tensor(1.+0.j)
         """
     @overload
-    def vdot(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def view(self, dtype: Dtype) -> Self: ...
     @overload
-    def view(self, dtype: Dtype) -> Self:
+    def view(self, *size: builtins.int) -> Self: ...
+    @overload
+    def view(self, size: Sequence[builtins.int]) -> Self:
         """Return a view of this tensor: `view(*shape)` of another shape, `view(dtype)` of the same bits as another dtype.
 
         One size may be -1: it is inferred from the others. Raises RuntimeError when the sizes do not match, or when no view
@@ -5790,19 +5794,15 @@ class TensorMethods:
         tensor([1065353216], dtype=tensorlike.int32)
         """
     @overload
-    def view(self, *size: builtins.int) -> Self: ...
+    def view_as(self, other: Tensor) -> Self: ...
     @overload
-    def view(self, size: Sequence[builtins.int]) -> Self: ...
-    @overload
-    def view_as(self, other: Tensor) -> Self:
+    def view_as(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return a view of this tensor in the shape of `other`.
 
         >>> tl.arange(4).view_as(tl.ones(2, 2))
         tensor([[0, 1],
                 [2, 3]])
         """
-    @overload
-    def view_as(self, other: Tensor | SupportsTorchFunction) -> Any: ...
     def vsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Self, ...]:
         """Split `input` along its first dimension: evenly, or at given indices.
 
@@ -5810,16 +5810,18 @@ class TensorMethods:
         (tensor([[1, 2]]), tensor([[3, 4]]))
         """
     @overload
-    def where(self, condition: Tensor, other: Tensor | Number) -> Self:
+    def where(self, condition: Tensor, other: Tensor | Number) -> Self: ...
+    @overload
+    def where(self, condition: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the elements of this tensor where `condition` is true and those of `other` elsewhere.
 
         >>> tl.tensor([1.0, 2.0]).where(tl.tensor([True, False]), 0)
         tensor([1., 0.])
         """
     @overload
-    def where(self, condition: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def xlogy(self, other: Tensor | Number) -> Self: ...
     @overload
-    def xlogy(self, other: Tensor | Number) -> Self:
+    def xlogy(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -5828,9 +5830,9 @@ class TensorMethods:
         tensor([0., 0.])
         """
     @overload
-    def xlogy(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def xlogy_(self, other: Tensor | Number) -> Self: ...
     @overload
-    def xlogy_(self, other: Tensor | Number) -> Self:
+    def xlogy_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
@@ -5838,8 +5840,6 @@ class TensorMethods:
         >>> tl.xlogy(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
         tensor([0., 0.])
         """
-    @overload
-    def xlogy_(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
     def zero_(self) -> Self:
         """Write zeros to all elements of `input`, and return it.
 
@@ -5849,610 +5849,2232 @@ class TensorMethods:
 
 class PlainResults(Tensor):
     @property
-    def data(self) -> Tensor: ...
+    def data(self) -> Tensor:
+        """The same memory without history; the graph does not notice writes to it."""
     @data.setter
     def data(self, value: Any) -> None: ...
     @property
-    def real(self) -> Tensor: ...
+    def real(self) -> Tensor:
+        """The real parts, a view of a complex tensor; a real tensor itself."""
     @real.setter
     def real(self, value: Any) -> None: ...
     @property
-    def imag(self) -> Tensor: ...
+    def imag(self) -> Tensor:
+        """The imaginary parts, a view; RuntimeError for a real tensor."""
     @imag.setter
     def imag(self, value: Any) -> None: ...
     @property
-    def T(self) -> Tensor: ...
+    def T(self) -> Tensor:
+        """A view with the dimensions in reverse order; meant for matrices, and deprecated for other than two dimensions."""
     @property
-    def mT(self) -> Tensor: ...
+    def mT(self) -> Tensor:
+        """A view with the last two dimensions exchanged."""
     @property
-    def mH(self) -> Tensor: ...
+    def mH(self) -> Tensor:
+        """The matrices in the last two dimensions, transposed and conjugated."""
     @property
-    def H(self) -> Tensor: ...
+    def H(self) -> Tensor:
+        """This matrix transposed and conjugated."""
     def __iter__(self) -> Iterator[Tensor]: ...
     def to_device(self, device: Device | builtins.str, /, *, stream: Any = None) -> Tensor: ...
-    def __abs__(self) -> Tensor: ...
+    def __abs__(self) -> Tensor:
+        """Return the absolute value of each element; of complex ones a real tensor.
+
+        Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
+
+        >>> tl.abs(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
+        (tensor([1., 2.]), tensor([5.]))
+        """
     @overload
     def __add__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __add__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __add__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `input + alpha * other`, element by element, with broadcasting.
+
+        The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
+        of a higher category than that dtype.
+
+        >>> tl.add(tl.tensor([1.0, 2.0]), tl.tensor([10.0, 20.0]), alpha=2)
+        tensor([21., 42.])
+        """
     @overload
     def __and__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __and__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: builtins.bool = False) -> Tensor: ...
-    def __deepcopy__(self, memo: builtins.dict[builtins.int, Any]) -> Tensor: ...
+    def __and__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the bitwise and of the elements, with broadcasting; of booleans the logical and.
+
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> tl.tensor([6, 5]) & 3
+        tensor([2, 1])
+        """
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: builtins.bool = False) -> Tensor:
+        """Return the result of a NumPy function on this tensor as a tensor: `tensor * array` and `numpy.sin(tensor)`."""
+    def __deepcopy__(self, memo: builtins.dict[builtins.int, Any]) -> Tensor:
+        """Return a copy with its own memory, for `copy.deepcopy`: the type and the attributes come along.
+
+        Raises RuntimeError for a tensor that is no leaf.
+        """
     @overload  # type: ignore[override, misc]
     def __eq__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __eq__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __eq__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return whether `input` equals `other`, element by element, with broadcasting.
+
+        >>> tl.eq(tl.tensor([1, 2]), 2), tl.tensor([1, 2]) == tl.tensor([1.0, 3.0])
+        (tensor([False,  True]), tensor([ True, False]))
+        """
     @overload
     def __floordiv__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __floordiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __floordiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the quotient rounded down, element by element, with broadcasting.
+
+        Integers stay integers. Raises RuntimeError for an integer divided by zero, and in the backward pass: there is no
+        derivative; `div(..., rounding_mode="floor")` has one, zero.
+        Raises NotImplementedError for boolean and complex elements.
+
+        >>> tl.floor_divide(tl.tensor([7, -7]), 2), tl.tensor([7.5, -7.5]) // 2
+        (tensor([ 3, -4]), tensor([ 3., -4.]))
+        """
     @overload  # type: ignore[override, misc]
     def __ge__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __ge__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __getitem__(self, index: Indices) -> Tensor: ...
+    def __ge__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return whether `input` is at least `other`, element by element, with broadcasting.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.ge(tl.tensor([1, 2, 3]), 2)
+        tensor([False,  True,  True])
+        """
+    def __getitem__(self, index: Indices) -> Tensor:
+        """Return part of this tensor: a view for integers, slices, None and Ellipsis; a copy for tensors, lists and masks.
+
+        Raises IndexError for an index out of range or of a type that is none, and ValueError for a slice with a negative
+        step.
+
+        >>> x = tl.tensor([[1, 2], [3, 4]])
+        >>> x[0], x[:, 1], x[x > 2], x[[1, 0], 0]
+        (tensor([1, 2]), tensor([2, 4]), tensor([3, 4]), tensor([3, 1]))
+        """
     @overload  # type: ignore[override, misc]
     def __gt__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __gt__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __invert__(self) -> Tensor: ...
+    def __gt__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return whether `input` is greater than `other`, element by element, with broadcasting.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.gt(tl.tensor([1, 2, 3]), 2)
+        tensor([False, False,  True])
+        """
+    def __invert__(self) -> Tensor:
+        """Return the bitwise complement of each element; of booleans the logical not.
+
+        The operator `~` raises TypeError for other dtypes.
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> ~tl.tensor([0, 5]), ~tl.tensor([True, False])
+        (tensor([-1, -6]), tensor([False,  True]))
+        """
     @overload  # type: ignore[override, misc]
     def __le__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __le__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __le__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return whether `input` is at most `other`, element by element, with broadcasting.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.le(tl.tensor([1, 2, 3]), 2)
+        tensor([ True,  True, False])
+        """
     @overload
     def __lshift__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __lshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __lshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return each element shifted left by `other` bits, with broadcasting. The result is 0 where `other` is negative or
+        at least the number of bits.
+
+        Raises NotImplementedError for other than integers.
+
+        >>> tl.tensor([1, 3]) << 2
+        tensor([ 4, 12])
+        """
     @overload  # type: ignore[override, misc]
     def __lt__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __lt__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __lt__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return whether `input` is less than `other`, element by element, with broadcasting.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.lt(tl.tensor([1, 2]), 2)
+        tensor([ True, False])
+        """
     @overload
     def __matmul__(self, other: Tensor) -> Tensor: ...
     @overload
-    def __matmul__(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def __matmul__(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the product of two matrices, of a matrix and a vector, of two vectors, or of batches of matrices.
+
+        The last two dimensions are those of the matrices; the others broadcast. A vector on the left is a row, on the right
+        a column, and its dimension is gone from the result. Raises RuntimeError when the sizes do not fit or the dtypes
+        differ (nothing is promoted), NotImplementedError for booleans.
+
+        >>> tl.tensor([[1, 2], [3, 4]]) @ tl.tensor([1, 1])
+        tensor([3, 7])
+        """
     @overload
     def __mod__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __mod__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __mod__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
+
+        Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
+        Raises NotImplementedError for boolean and complex elements.
+
+        >>> tl.remainder(tl.tensor([-3.0, 3.0]), 2), tl.tensor([5, -5]) % 3
+        (tensor([1., 1.]), tensor([2, 1]))
+        """
     @overload
     def __mul__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __mul__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __mul__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the product of `input` and `other`, element by element, with broadcasting.
+
+        The result has the promoted dtype of both; booleans are multiplied as in a logical and.
+
+        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        tensor([[3., 4.],
+                [6., 8.]])
+        """
     @overload  # type: ignore[override, misc]
     def __ne__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __ne__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __neg__(self) -> Tensor: ...
+    def __ne__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
+
+        >>> tl.ne(tl.tensor([1, 2]), 2)
+        tensor([ True, False])
+        """
+    def __neg__(self) -> Tensor:
+        """Return the negative of each element; unsigned integers wrap around.
+
+        Raises RuntimeError for booleans: use `~`.
+
+        >>> -tl.tensor([1.0, -2.0])
+        tensor([-1.,  2.])
+        """
     @overload
     def __or__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __or__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __pos__(self) -> Tensor: ...
+    def __or__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the bitwise or of the elements, with broadcasting; of booleans the logical or.
+
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> tl.tensor([6, 5]) | 3
+        tensor([7, 7])
+        """
+    def __pos__(self) -> Tensor:
+        """Return `input` itself.
+
+        Raises RuntimeError for booleans.
+
+        >>> +tl.tensor([1, -2])
+        tensor([ 1, -2])
+        """
     @overload
     def __pow__(self, exponent: Tensor | Number) -> Tensor: ...
     @overload
-    def __pow__(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __pow__(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `input` to the power of `exponent`, element by element, with broadcasting.
+
+        Integers stay integers; a negative number as exponent raises RuntimeError for them, while negative exponents in a
+        tensor give 0, or 1 and -1 where the base is that.
+
+        >>> tl.pow(tl.tensor([1.0, 2.0, 3.0]), 2), 2 ** tl.tensor([0, 1, 2])
+        (tensor([1., 4., 9.]), tensor([1, 2, 4]))
+        """
     @overload
     def __radd__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __radd__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __radd__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `input + alpha * other`, element by element, with broadcasting.
+
+        The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
+        of a higher category than that dtype.
+
+        >>> tl.add(tl.tensor([1.0, 2.0]), tl.tensor([10.0, 20.0]), alpha=2)
+        tensor([21., 42.])
+        """
     @overload
     def __rand__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __rand__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rand__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the bitwise and of the elements, with broadcasting; of booleans the logical and.
+
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> tl.tensor([6, 5]) & 3
+        tensor([2, 1])
+        """
     @overload
     def __rdiv__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __rdiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def __reversed__(self) -> Tensor: ...
+    def __rdiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `other / input`, element by element.
+
+        Integers give the default floating-point dtype.
+
+        >>> 1 / tl.tensor([2.0, 4.0])
+        tensor([0.5000, 0.2500])
+        """
+    def __reversed__(self) -> Tensor:
+        """Return the tensor with its first dimension reversed."""
     @overload
     def __rfloordiv__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __rfloordiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rfloordiv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `other // self`, element by element, rounded down.
+
+        >>> 7 // tl.tensor([2, 3])
+        tensor([3, 2])
+        """
     @overload
     def __rlshift__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __rlshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rlshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `other` shifted left by each element.
+
+        >>> 1 << tl.tensor([1, 2])
+        tensor([2, 4])
+        """
     @overload
     def __rmatmul__(self, other: Tensor) -> Tensor: ...
     @overload
-    def __rmatmul__(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def __rmatmul__(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return `other @ self`, for an `other` whose `@` does not take this tensor."""
     @overload
     def __rmod__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __rmod__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rmod__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `other % self`, element by element, with the sign of `self`.
+
+        >>> 7 % tl.tensor([2, 4])
+        tensor([1, 3])
+        """
     @overload
     def __rmul__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __rmul__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rmul__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the product of `input` and `other`, element by element, with broadcasting.
+
+        The result has the promoted dtype of both; booleans are multiplied as in a logical and.
+
+        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        tensor([[3., 4.],
+                [6., 8.]])
+        """
     @overload
     def __ror__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __ror__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __ror__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the bitwise or of the elements, with broadcasting; of booleans the logical or.
+
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> tl.tensor([6, 5]) | 3
+        tensor([7, 7])
+        """
     @overload
     def __rpow__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __rpow__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rpow__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `other ** self`, element by element.
+
+        >>> 2 ** tl.tensor([1.0, 3.0])
+        tensor([2., 8.])
+        """
     @overload
     def __rrshift__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __rrshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rrshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `other` shifted right by each element.
+
+        >>> 8 >> tl.tensor([1, 2])
+        tensor([4, 2])
+        """
     @overload
     def __rshift__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __rshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rshift__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return each element shifted right by `other` bits, its sign kept, with broadcasting.
+
+        Raises NotImplementedError for other than integers.
+
+        >>> tl.tensor([8, -8]) >> 2
+        tensor([ 2, -2])
+        """
     @overload
     def __rsub__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __rsub__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rsub__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `other - alpha * input`, element by element: `sub` with its operands exchanged.
+
+        Raises RuntimeError for booleans.
+
+        >>> tl.rsub(tl.tensor([1, 2]), 10), 10 - tl.tensor([1, 2])
+        (tensor([9, 8]), tensor([9, 8]))
+        """
     @overload
     def __rtruediv__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __rtruediv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rtruediv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `other / input`, element by element.
+
+        Integers give the default floating-point dtype.
+
+        >>> 1 / tl.tensor([2.0, 4.0])
+        tensor([0.5000, 0.2500])
+        """
     @overload
     def __rxor__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __rxor__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __rxor__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the bitwise exclusive or of the elements, with broadcasting.
+
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> tl.tensor([6, 5]) ^ 3
+        tensor([5, 6])
+        """
     @overload
     def __sub__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __sub__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __sub__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `input - alpha * other`, element by element, with broadcasting.
+
+        The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
+
+        >>> tl.sub(tl.tensor([5, 6]), 2)
+        tensor([3, 4])
+        """
     @overload
     def __truediv__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __truediv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def __truediv__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the quotient of `input` and `other`, element by element, with broadcasting.
+
+        `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
+        down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
+        rounding.
+
+        >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
+        >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
+        (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+        """
     @overload
     def __xor__(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def __xor__(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def _tl_cast(self, dtype: Any) -> Tensor: ...
-    def _tl_move(self, device: Any, source: Any) -> Tensor: ...
-    def abs(self) -> Tensor: ...
-    def absolute(self) -> Tensor: ...
-    def acos(self) -> Tensor: ...
-    def acosh(self) -> Tensor: ...
+    def __xor__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the bitwise exclusive or of the elements, with broadcasting.
+
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> tl.tensor([6, 5]) ^ 3
+        tensor([5, 6])
+        """
+    def _tl_cast(self, dtype: Any) -> Tensor:
+        """Return the elements in another dtype."""
+    def _tl_move(self, device: Any, source: Any) -> Tensor:
+        """Return the elements on another device."""
+    def abs(self) -> Tensor:
+        """Return the absolute value of each element; of complex ones a real tensor.
+
+        Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
+
+        >>> tl.abs(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
+        (tensor([1., 2.]), tensor([5.]))
+        """
+    def absolute(self) -> Tensor:
+        """Return the absolute value of each element; of complex ones a real tensor.
+
+        Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
+
+        >>> tl.abs(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
+        (tensor([1., 2.]), tensor([5.]))
+        """
+    def acos(self) -> Tensor:
+        """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.acos(tl.tensor([1.0, 0.0]))
+        tensor([0.0000, 1.5708])
+        """
+    def acosh(self) -> Tensor:
+        """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.acosh(tl.tensor([1.0, 2.0]))
+        tensor([0.0000, 1.3170])
+        """
     @overload
     def add(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor: ...
     @overload
-    def add(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any: ...
+    def add(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
+        """Return `input + alpha * other`, element by element, with broadcasting.
+
+        The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
+        of a higher category than that dtype.
+
+        >>> tl.add(tl.tensor([1.0, 2.0]), tl.tensor([10.0, 20.0]), alpha=2)
+        tensor([21., 42.])
+        """
     @overload
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
     @overload
-    def addbmm(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any: ...
+    def addbmm(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
+        """Return `beta * input + alpha *` the sum of the products of the matrices of two batches.
+
+        Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to (n, p), and is not read when `beta` is 0. Raises
+        RuntimeError for sizes that do not fit and for different dtypes.
+
+        >>> tl.addbmm(tl.zeros(1, 1), tl.ones(4, 1, 3), tl.ones(4, 3, 1))
+        tensor([[12.]])
+        """
     @overload
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor: ...
     @overload
-    def addcdiv(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any: ...
+    def addcdiv(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any:
+        """Return `input + value * tensor1 / tensor2`, element by element, with broadcasting.
+
+        Raises RuntimeError for integers and booleans.
+
+        >>> tl.addcdiv(tl.ones(2), tl.tensor([1.0, 2.0]), tl.tensor([4.0, 4.0]), value=2)
+        tensor([1.5000, 2.0000])
+        """
     @overload
     def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor: ...
     @overload
-    def addcmul(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any: ...
+    def addcmul(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any:
+        """Return `input + value * tensor1 * tensor2`, element by element, with broadcasting.
+
+        Raises NotImplementedError for booleans.
+
+        >>> tl.addcmul(tl.ones(2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]), value=0.5)
+        tensor([2.5000, 5.0000])
+        """
     @overload
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
     @overload
-    def addmm(self, mat1: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any: ...
+    def addmm(self, mat1: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
+        """Return `beta * input + alpha * (mat1 @ mat2)` for two matrices.
+
+        `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
+        and for different dtypes.
+
+        >>> tl.addmm(tl.ones(2), tl.ones(1, 3), tl.ones(3, 2), alpha=2)
+        tensor([[7., 7.]])
+        """
     @overload
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
     @overload
-    def addmv(self, mat: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any: ...
+    def addmv(self, mat: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
+        """Return `beta * input + alpha * (mat @ vec)` for a matrix and a vector.
+
+        `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
+        and for different dtypes.
+
+        >>> tl.addmv(tl.ones(2), tl.ones(2, 3), tl.ones(3), beta=10)
+        tensor([13., 13.])
+        """
     @overload
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
     @overload
-    def addr(self, vec1: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any: ...
-    def adjoint(self) -> Tensor: ...
-    def all(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor: ...
-    def amax(self, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False) -> Tensor: ...
-    def amin(self, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False) -> Tensor: ...
-    def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> return_types.aminmax: ...
-    def angle(self) -> Tensor: ...
-    def any(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor: ...
-    def arccos(self) -> Tensor: ...
-    def arccosh(self) -> Tensor: ...
-    def arcsin(self) -> Tensor: ...
-    def arcsinh(self) -> Tensor: ...
-    def arctan(self) -> Tensor: ...
+    def addr(self, vec1: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
+        """Return `beta * input + alpha * outer(vec1, vec2)`.
+
+        `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for operands other than
+        vectors and for sizes that do not match.
+
+        >>> tl.addr(tl.ones(2, 2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))
+        tensor([[4., 5.],
+                [7., 9.]])
+        """
+    def adjoint(self) -> Tensor:
+        """Return the matrices in the last two dimensions of `input`, transposed and conjugated.
+
+        Raises RuntimeError for a tensor of one dimension.
+
+        >>> tl.ones(2, 3).adjoint().shape
+        tensorlike.Size([3, 2])
+        """
+    def all(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """Return whether all elements are true, that is not zero, overall or along the dimensions `dim`.
+
+        The result is boolean, and uint8 for uint8; `dim=()` reduces nothing.
+
+        >>> tl.all(tl.tensor([[True, False], [True, True]]), dim=1)
+        tensor([False,  True])
+        """
+    def amax(self, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False) -> Tensor:
+        """Return the largest elements over the dimensions `dim`, or over all; NaN counts as the largest.
+
+        Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
+        dimension.
+
+        >>> tl.amax(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+        tensor([4., 3.])
+        """
+    def amin(self, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False) -> Tensor:
+        """Return the smallest elements over the dimensions `dim`, or over all; NaN counts as the smallest.
+
+        Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
+        dimension.
+
+        >>> tl.amin(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+        tensor([1., 2.])
+        """
+    def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> return_types.aminmax:
+        """Return the smallest and the largest elements, along `dim` or overall, as a named tuple (min, max).
+
+        Elements that share an extreme share its gradient; NaN is both. Raises RuntimeError or IndexError for an empty
+        tensor or dimension.
+
+        >>> tl.aminmax(tl.tensor([3.0, 1.0, 2.0]))
+        tensorlike.return_types.aminmax(
+        min=tensor(1.),
+        max=tensor(3.))
+        """
+    def angle(self) -> Tensor:
+        """Return the angle of each element in radians: of real ones 0, or pi for negative ones; nan for nan.
+
+        Complex elements give a real tensor.
+        Integers give the default floating-point dtype.
+
+        >>> tl.angle(tl.tensor([1 + 1j, -1 + 0j]))
+        tensor([0.7854, 3.1416])
+        """
+    def any(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """Return whether any element is true, that is not zero, overall or along the dimensions `dim`.
+
+        The result is boolean, and uint8 for uint8; `dim=()` reduces nothing.
+
+        >>> tl.any(tl.tensor([[True, False], [False, False]]), dim=1)
+        tensor([ True, False])
+        """
+    def arccos(self) -> Tensor:
+        """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.acos(tl.tensor([1.0, 0.0]))
+        tensor([0.0000, 1.5708])
+        """
+    def arccosh(self) -> Tensor:
+        """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.acosh(tl.tensor([1.0, 2.0]))
+        tensor([0.0000, 1.3170])
+        """
+    def arcsin(self) -> Tensor:
+        """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.asin(tl.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.5708])
+        """
+    def arcsinh(self) -> Tensor:
+        """Return the number whose hyperbolic sine each element is.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.asinh(tl.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8814])
+        """
+    def arctan(self) -> Tensor:
+        """Return the angle in radians whose tangent each element is.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.atan(tl.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7854])
+        """
     @overload
     def arctan2(self, other: Tensor) -> Tensor: ...
     @overload
-    def arctan2(self, other: Tensor | SupportsTorchFunction) -> Any: ...
-    def arctanh(self) -> Tensor: ...
-    def argmax(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor: ...
-    def argmin(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor: ...
-    def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Tensor: ...
-    def argwhere(self) -> Tensor: ...
-    def as_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor: ...
+    def arctan2(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
+
+        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+        >>> tl.atan2(tl.tensor([1.0, 1.0]), tl.tensor([1.0, -1.0]))
+        tensor([0.7854, 2.3562])
+        """
+    def arctanh(self) -> Tensor:
+        """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.atanh(tl.tensor([0.0, 0.5]))
+        tensor([0.0000, 0.5493])
+        """
+    def argmax(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """Return the index of the largest element along `dim`, or in the flattened tensor: the first of several.
+
+        NaN counts as the largest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex
+        tensors.
+
+        >>> tl.argmax(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+        tensor([1, 0])
+        """
+    def argmin(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """Return the index of the smallest element along `dim`, or in the flattened tensor: the first of several.
+
+        NaN counts as the smallest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex
+        tensors.
+
+        >>> tl.argmin(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+        tensor([0, 1])
+        """
+    def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Tensor:
+        """Return the indices that sort the tensor along `dim`; see `sort`.
+
+        >>> tl.argsort(tl.tensor([3, 1, 2]))
+        tensor([1, 2, 0])
+        """
+    def argwhere(self) -> Tensor:
+        """Return the indices of the elements that are not zero, one element in a row.
+
+        >>> tl.argwhere(tl.tensor([[0, 1], [2, 0]]))
+        tensor([[0, 1],
+                [1, 0]])
+        """
+    def as_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+        """Return a view of the memory behind `input` with the given shape, strides and offset.
+
+        Strides and offset count elements; the offset is that of `input` unless given. Raises RuntimeError when the view
+        would leave the memory.
+
+        The function is overridable too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+        >>> tl.arange(4).as_strided((2, 2), (1, 2))
+        tensor([[0, 2],
+                [1, 3]])
+        """
     @overload
     def as_strided_scatter(self, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor: ...
     @overload
-    def as_strided_scatter(self, src: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Any: ...
-    def asin(self) -> Tensor: ...
-    def asinh(self) -> Tensor: ...
-    def atan(self) -> Tensor: ...
+    def as_strided_scatter(self, src: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Any:
+        """Return a copy of `input` with `src` written to the elements that `as_strided` selects.
+
+        Raises RuntimeError unless `src` has the shape `size`.
+
+        >>> tl.as_strided_scatter(tl.zeros(4), tl.ones(2), (2,), (3,))
+        tensor([1., 0., 0., 1.])
+        """
+    def asin(self) -> Tensor:
+        """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.asin(tl.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.5708])
+        """
+    def asinh(self) -> Tensor:
+        """Return the number whose hyperbolic sine each element is.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.asinh(tl.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8814])
+        """
+    def atan(self) -> Tensor:
+        """Return the angle in radians whose tangent each element is.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.atan(tl.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7854])
+        """
     @overload
     def atan2(self, other: Tensor) -> Tensor: ...
     @overload
-    def atan2(self, other: Tensor | SupportsTorchFunction) -> Any: ...
-    def atanh(self) -> Tensor: ...
+    def atan2(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
+
+        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+        >>> tl.atan2(tl.tensor([1.0, 1.0]), tl.tensor([1.0, -1.0]))
+        tensor([0.7854, 2.3562])
+        """
+    def atanh(self) -> Tensor:
+        """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.atanh(tl.tensor([0.0, 0.5]))
+        tensor([0.0000, 0.5493])
+        """
     @overload
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
     @overload
-    def baddbmm(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any: ...
-    def bernoulli(self, p: builtins.float | None = None, *, generator: Generator | None = None) -> Tensor: ...
-    def bfloat16(self, memory_format: Any = None) -> Tensor: ...
+    def baddbmm(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
+        """Return `beta * input + alpha * (batch1 @ batch2)` for two batches of matrices.
+
+        Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to the product, and is not read when `beta` is 0.
+        Raises RuntimeError for sizes that do not fit and for different dtypes.
+
+        >>> tl.baddbmm(tl.ones(1), tl.ones(2, 1, 3), tl.ones(2, 3, 1)).shape
+        tensorlike.Size([2, 1, 1])
+        """
+    def bernoulli(self, p: builtins.float | None = None, *, generator: Generator | None = None) -> Tensor:
+        """Return a tensor like `input` of ones, with the probabilities in `input`, and zeros.
+
+        With a number `p`, that is the probability of each one, and `input` gives shape and dtype alone. Raises RuntimeError
+        for a probability outside [0, 1], NotImplementedError for an `input` of probabilities that is not floating-point.
+        The gradient of the probabilities is zero.
+
+        >>> tl.bernoulli(tl.tensor([0.0, 1.0]))
+        tensor([0., 1.])
+
+        Same as PyTorch's function of that name, with numbers of its own.
+        """
+    def bfloat16(self, memory_format: Any = None) -> Tensor:
+        """Return this tensor with dtype `bfloat16`; itself if it has that already.
+
+        >>> tl.tensor([1, 0]).bfloat16().dtype
+        tensorlike.bfloat16
+        """
     @overload
     def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor: ...
     @overload
-    def bincount(self, weights: Tensor | SupportsTorchFunction | None = None, minlength: builtins.int = 0) -> Any: ...
+    def bincount(self, weights: Tensor | SupportsTorchFunction | None = None, minlength: builtins.int = 0) -> Any:
+        """Count the occurrences of each integer from 0 on in `input`, or sum their `weights`.
+
+        Counts are int64; sums are float32 for weights of that dtype and float64 otherwise. Raises RuntimeError unless
+        `input` is one-dimensional and not negative.
+
+        >>> tl.bincount(tl.tensor([1, 4, 1, 0]))
+        tensor([1, 2, 0, 0, 1])
+        """
     @overload
     def bitwise_and(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def bitwise_and(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def bitwise_and(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the bitwise and of the elements, with broadcasting; of booleans the logical and.
+
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> tl.tensor([6, 5]) & 3
+        tensor([2, 1])
+        """
     @overload
     def bitwise_left_shift(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def bitwise_left_shift(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def bitwise_not(self) -> Tensor: ...
+    def bitwise_left_shift(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return each element shifted left by `other` bits, with broadcasting. The result is 0 where `other` is negative or
+        at least the number of bits.
+
+        Raises NotImplementedError for other than integers.
+
+        >>> tl.tensor([1, 3]) << 2
+        tensor([ 4, 12])
+        """
+    def bitwise_not(self) -> Tensor:
+        """Return the bitwise complement of each element; of booleans the logical not.
+
+        The operator `~` raises TypeError for other dtypes.
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> ~tl.tensor([0, 5]), ~tl.tensor([True, False])
+        (tensor([-1, -6]), tensor([False,  True]))
+        """
     @overload
     def bitwise_or(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def bitwise_or(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def bitwise_or(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the bitwise or of the elements, with broadcasting; of booleans the logical or.
+
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> tl.tensor([6, 5]) | 3
+        tensor([7, 7])
+        """
     @overload
     def bitwise_right_shift(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def bitwise_right_shift(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def bitwise_right_shift(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return each element shifted right by `other` bits, its sign kept, with broadcasting.
+
+        Raises NotImplementedError for other than integers.
+
+        >>> tl.tensor([8, -8]) >> 2
+        tensor([ 2, -2])
+        """
     @overload
     def bitwise_xor(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def bitwise_xor(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def bitwise_xor(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the bitwise exclusive or of the elements, with broadcasting.
+
+        Raises NotImplementedError for other than integers and booleans.
+
+        >>> tl.tensor([6, 5]) ^ 3
+        tensor([5, 6])
+        """
     @overload
     def bmm(self, mat2: Tensor) -> Tensor: ...
     @overload
-    def bmm(self, mat2: Tensor | SupportsTorchFunction) -> Any: ...
-    def bool(self, memory_format: Any = None) -> Tensor: ...
-    def broadcast_to(self, size: Sequence[builtins.int]) -> Tensor: ...
-    def byte(self, memory_format: Any = None) -> Tensor: ...
-    def cdouble(self, memory_format: Any = None) -> Tensor: ...
-    def ceil(self) -> Tensor: ...
-    def cfloat(self, memory_format: Any = None) -> Tensor: ...
-    def char(self, memory_format: Any = None) -> Tensor: ...
-    def cholesky(self, upper: builtins.bool = False) -> Tensor: ...
-    def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor: ...
+    def bmm(self, mat2: Tensor | SupportsTorchFunction) -> Any:
+        """Return the products of the matrices of two batches of the same size.
+
+        Shapes are (batch, n, m) and (batch, m, p). Raises RuntimeError for others, and for two dtypes.
+
+        >>> tl.bmm(tl.ones(4, 2, 3), tl.ones(4, 3, 5)).shape
+        tensorlike.Size([4, 2, 5])
+        """
+    def bool(self, memory_format: Any = None) -> Tensor:
+        """Return this tensor with dtype `bool`; itself if it has that already.
+
+        >>> tl.tensor([1, 0]).bool().dtype
+        tensorlike.bool
+        """
+    def broadcast_to(self, size: Sequence[builtins.int]) -> Tensor:
+        """Return a view of `input` expanded to the shape `size`.
+
+        >>> tl.broadcast_to(tl.tensor([1, 2]), (2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+        """
+    def byte(self, memory_format: Any = None) -> Tensor:
+        """Return this tensor with dtype `uint8`; itself if it has that already.
+
+        >>> tl.tensor([1, 0]).byte().dtype
+        tensorlike.uint8
+        """
+    def cdouble(self, memory_format: Any = None) -> Tensor:
+        """Return this tensor with dtype `complex128`; itself if it has that already.
+
+        >>> tl.tensor([1, 0]).cdouble().dtype
+        tensorlike.complex128
+        """
+    def ceil(self) -> Tensor:
+        """Return each element rounded up; integers come back as they are, and the derivative is zero.
+
+        Raises NotImplementedError for boolean and complex elements.
+
+        >>> tl.ceil(tl.tensor([1.2, -1.7]))
+        tensor([ 2., -1.])
+        """
+    def cfloat(self, memory_format: Any = None) -> Tensor:
+        """Return this tensor with dtype `complex64`; itself if it has that already.
+
+        >>> tl.tensor([1, 0]).cfloat().dtype
+        tensorlike.complex64
+        """
+    def char(self, memory_format: Any = None) -> Tensor:
+        """Return this tensor with dtype `int8`; itself if it has that already.
+
+        >>> tl.tensor([1, 0]).char().dtype
+        tensorlike.int8
+        """
+    def cholesky(self, upper: builtins.bool = False) -> Tensor:
+        """Return the Cholesky factor of a matrix, as `linalg.cholesky` does.
+
+        >>> tl.cholesky(tl.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        tensor([[2., 0.],
+                [1., 2.]])
+
+        Same as PyTorch's function of that name, without its warning to use `linalg.cholesky` instead.
+        """
+    def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
+        """Return the inverse of a matrix from its Cholesky factor L, which is lower triangular, or `upper`.
+
+        The gradient of L is that of L L^H, not cut to the triangle that is read.
+
+        >>> tl.cholesky_inverse(tl.tensor([[1.0, 0.0], [0.0, 2.0]]))
+        tensor([[1.0000, 0.0000],
+                [0.0000, 0.2500]])
+        """
     @overload
     def cholesky_solve(self, L: Tensor, upper: builtins.bool = False) -> Tensor: ...
     @overload
-    def cholesky_solve(self, L: Tensor | SupportsTorchFunction, upper: builtins.bool = False) -> Any: ...
-    def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
+    def cholesky_solve(self, L: Tensor | SupportsTorchFunction, upper: builtins.bool = False) -> Any:
+        """Return the solution X of A X = B from the Cholesky factor L of A, which is lower triangular, or `upper`.
+
+        L has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit. The
+        gradient of L is that of A = L L^H, not cut to the triangle that is read.
+
+        >>> tl.cholesky_solve(tl.tensor([[4.0], [8.0]]), tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        tensor([[1.0000],
+                [0.5000]])
+        """
+    def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """Split `input` along `dim` into at most `chunks` views of one size; the last may be smaller.
+
+        >>> tl.chunk(tl.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+        """
     @overload
     def clamp(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor: ...
     @overload
-    def clamp(self, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any: ...
+    def clamp(self, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any:
+        """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
+
+        Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
+        tensor([0.0000, 0.5000, 1.0000])
+        """
     @overload
     def clamp_max(self, max: Tensor | Number) -> Tensor: ...
     @overload
-    def clamp_max(self, max: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def clamp_max(self, max: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return each element, or `max` where that is smaller.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.clamp_max(tl.tensor([-1.0, 2.0]), 0)
+        tensor([-1.,  0.])
+        """
     @overload
     def clamp_min(self, min: Tensor | Number) -> Tensor: ...
     @overload
-    def clamp_min(self, min: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def clamp_min(self, min: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return each element, or `min` where that is larger.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.clamp_min(tl.tensor([-1.0, 2.0]), 0)
+        tensor([0., 2.])
+        """
     @overload
     def clip(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor: ...
     @overload
-    def clip(self, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any: ...
-    def clone(self, *, memory_format: Any = None) -> Tensor: ...
-    def conj(self) -> Tensor: ...
-    def conj_physical(self) -> Tensor: ...
-    def contiguous(self, memory_format: Any = None) -> Tensor: ...
+    def clip(self, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any:
+        """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
+
+        Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
+        tensor([0.0000, 0.5000, 1.0000])
+        """
+    def clone(self, *, memory_format: Any = None) -> Tensor:
+        """Return a copy of `input`, which gradients pass through.
+
+        The order of the dimensions in memory is kept unless a `memory_format` asks for another.
+
+        >>> x = tl.ones(2)
+        >>> y = x.clone()
+        >>> y is x, y
+        (False, tensor([1., 1.]))
+        """
+    def conj(self) -> Tensor:
+        """Return the complex conjugate of each element; a real tensor is returned itself.
+
+        The result of a complex tensor has its own memory; PyTorch's is a view that conjugates lazily.
+
+        >>> tl.conj(tl.tensor([1 + 2j]))
+        tensor([1.-2.j])
+        """
+    def conj_physical(self) -> Tensor:
+        """Return the complex conjugate of each element, in new memory; a real tensor is returned itself.
+
+        >>> tl.tensor([1 + 2j]).conj_physical()
+        tensor([1.-2.j])
+        """
+    def contiguous(self, memory_format: Any = None) -> Tensor:
+        """Return this tensor if it is contiguous in memory, else a contiguous copy.
+
+        With `memory_format`, contiguous in that format.
+
+        >>> x = tl.ones(2, 3)
+        >>> x.contiguous() is x, x.t().contiguous().stride()
+        (True, (2, 1))
+        """
     @overload
     def copysign(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def copysign(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def corrcoef(self) -> Tensor: ...
-    def cos(self) -> Tensor: ...
-    def cosh(self) -> Tensor: ...
-    def count_nonzero(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor: ...
+    def copysign(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the size of `input` with the sign of `other`, element by element, with broadcasting.
+
+        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+        >>> tl.copysign(tl.tensor([1.0, -2.0]), tl.tensor([-1.0, 0.0]))
+        tensor([-1.,  2.])
+        """
+    def corrcoef(self) -> Tensor:
+        """Return the correlation coefficients of the variables in the rows of `input`, whose columns are observations.
+
+        Raises RuntimeError for more than two dimensions and for booleans.
+
+        >>> tl.corrcoef(tl.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+        """
+    def cos(self) -> Tensor:
+        """Return the cosine of each element, an angle in radians.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.cos(tl.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.5403])
+        """
+    def cosh(self) -> Tensor:
+        """Return the hyperbolic cosine of each element.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.cosh(tl.tensor([0.0, 1.0]))
+        tensor([1.0000, 1.5431])
+        """
+    def count_nonzero(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
+        """Return how many elements are not zero, overall or along the dimensions `dim`, as int64.
+
+        >>> tl.count_nonzero(tl.tensor([[1, 0], [2, 3]]), dim=0)
+        tensor([2, 1])
+        """
     @overload
     def cov(self, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor: ...
     @overload
-    def cov(self, *, correction: builtins.int = 1, fweights: Tensor | SupportsTorchFunction | None = None, aweights: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-    def cpu(self, memory_format: Any = None) -> Tensor: ...
+    def cov(self, *, correction: builtins.int = 1, fweights: Tensor | SupportsTorchFunction | None = None, aweights: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return the covariances of the variables in the rows of `input`, whose columns are observations.
+
+        Divided by the number of observations less `correction`. `fweights` are integers, how often each observation was
+        made; `aweights` are its weight. Raises RuntimeError for more than two dimensions, booleans, and weights of another
+        size.
+
+        >>> tl.cov(tl.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+        """
+    def cpu(self, memory_format: Any = None) -> Tensor:
+        """Return this tensor in the host's memory; itself if it is there already.
+
+        >>> tl.ones(2).cpu().device
+        device(type='cpu')
+        """
     @overload
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor: ...
     @overload
-    def cross(self, other: Tensor | SupportsTorchFunction, dim: builtins.int | None = None) -> Any: ...
-    def cuda(self, device: Device | builtins.int | builtins.str | None = None, non_blocking: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
-    def cummax(self, dim: builtins.int) -> return_types.cummax: ...
-    def cummin(self, dim: builtins.int) -> return_types.cummin: ...
-    def cumprod(self, dim: builtins.int, *, dtype: Dtype | None = None) -> Tensor: ...
-    def cumsum(self, dim: builtins.int, *, dtype: Dtype | None = None) -> Tensor: ...
-    def deg2rad(self) -> Tensor: ...
-    def det(self) -> Tensor: ...
-    def detach(self) -> Tensor: ...
+    def cross(self, other: Tensor | SupportsTorchFunction, dim: builtins.int | None = None) -> Any:
+        """Return the cross products of vectors of three elements along dimension `dim`, by default the first of size 3.
+
+        The other dimensions broadcast. Raises RuntimeError for vectors of another size, for different numbers of dimensions
+        and for different dtypes.
+
+        >>> tl.cross(tl.tensor([1, 0, 0]), tl.tensor([0, 1, 0]), dim=0)
+        tensor([0, 0, 1])
+
+        Same as PyTorch's function of that name, without its warning when `dim` is left out.
+        """
+    def cuda(self, device: Device | builtins.int | builtins.str | None = None, non_blocking: builtins.bool = False, memory_format: Any = None) -> Tensor:
+        """Return this tensor on a CUDA device; itself if it is there already.
+
+        Raises RuntimeError, with the install line, when CuPy or the GPU is missing.
+        """
+    def cummax(self, dim: builtins.int) -> return_types.cummax:
+        """Return the running maxima along `dim` and their indices, the last of equal ones; NaN counts as the largest.
+
+        >>> tl.cummax(tl.tensor([1, 3, 2, 3]), 0)
+        tensorlike.return_types.cummax(
+        values=tensor([1, 3, 3, 3]),
+        indices=tensor([0, 1, 1, 3]))
+        """
+    def cummin(self, dim: builtins.int) -> return_types.cummin:
+        """Return the running minima along `dim` and their indices, the last of equal ones; NaN counts as the smallest.
+
+        >>> tl.cummin(tl.tensor([3, 1, 2, 1]), 0)
+        tensorlike.return_types.cummin(
+        values=tensor([3, 1, 1, 1]),
+        indices=tensor([0, 1, 1, 3]))
+        """
+    def cumprod(self, dim: builtins.int, *, dtype: Dtype | None = None) -> Tensor:
+        """Return the running products along `dim`.
+
+        Integers and booleans are multiplied in int64, half precision in float32; `dtype` converts the input first.
+
+        >>> tl.cumprod(tl.tensor([1, 2, 3]), 0)
+        tensor([1, 2, 6])
+        """
+    def cumsum(self, dim: builtins.int, *, dtype: Dtype | None = None) -> Tensor:
+        """Return the running sums along `dim`.
+
+        Integers and booleans are summed in int64, half precision in float32; `dtype` converts the input first.
+
+        >>> tl.cumsum(tl.tensor([1, 2, 3]), 0)
+        tensor([1, 3, 6])
+        """
+    def deg2rad(self) -> Tensor:
+        """Return each element, an angle in degrees, in radians.
+
+        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+        >>> tl.deg2rad(tl.tensor([90.0, 180.0]))
+        tensor([1.5708, 3.1416])
+        """
+    def det(self) -> Tensor:
+        """Return the determinant of a square matrix, or of each of a batch, as `linalg.det` does.
+
+        >>> tl.det(tl.tensor([[2.0, 1.0], [0.0, 3.0]]))
+        tensor(6.)
+        """
+    def detach(self) -> Tensor:
+        """Return a tensor on the same memory without history.
+
+        >>> tl.ones(2, requires_grad=True).detach().requires_grad
+        False
+        """
     @overload
     def diag(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor: ...
     @overload
-    def diag(self, diagonal: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-    def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor: ...
-    def diagflat(self, offset: builtins.int = 0) -> Tensor: ...
-    def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor: ...
+    def diag(self, diagonal: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return the matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
+
+        Raises RuntimeError for other than one or two dimensions.
+
+        >>> tl.diag(tl.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
+        """
+    def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
+        """Return matrices, in the dimensions `dim1` and `dim2`, with the last dimension of `input` on a diagonal.
+
+        >>> tl.diag_embed(tl.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
+        """
+    def diagflat(self, offset: builtins.int = 0) -> Tensor:
+        """Return the matrix with the elements of `input` on a diagonal.
+
+        >>> tl.diagflat(tl.tensor([[1], [2]]))
+        tensor([[1, 0],
+                [0, 2]])
+        """
+    def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+        """Return a view of the diagonals of the matrices in the dimensions `dim1` and `dim2`, as a last dimension.
+
+        >>> tl.diagonal(tl.tensor([[1, 2], [3, 4]]))
+        tensor([1, 4])
+        """
     @overload
     def diagonal_scatter(self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor: ...
     @overload
-    def diagonal_scatter(self, src: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Any: ...
+    def diagonal_scatter(self, src: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Any:
+        """Return a copy of `input` with `src` on its diagonals.
+
+        Raises RuntimeError when `src` does not have the shape of the diagonals.
+
+        >>> tl.diagonal_scatter(tl.zeros(2, 2), tl.ones(2))
+        tensor([[1., 0.],
+                [0., 1.]])
+        """
     @overload
     def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor: ...
     @overload
-    def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | SupportsTorchFunction | None = None, append: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-    def digamma(self) -> Tensor: ...
+    def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | SupportsTorchFunction | None = None, append: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return the differences of neighbours along `dim`, taken `n` times: see `tensorlike.diff`.
+
+        >>> tl.tensor([1, 4, 9, 16]).diff()
+        tensor([3, 5, 7])
+        """
+    def digamma(self) -> Tensor:
+        """Return the derivative of `lgamma` of each element; nan for a negative integer, -inf for 0. Needs SciPy.
+
+        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+        >>> tl.digamma(tl.tensor([1.0, 0.5]))
+        tensor([-0.5772, -1.9635])
+        """
     @overload
     def dist(self, other: Tensor, p: Number = 2) -> Tensor: ...
     @overload
-    def dist(self, other: Tensor | SupportsTorchFunction, p: Number = 2) -> Any: ...
+    def dist(self, other: Tensor | SupportsTorchFunction, p: Number = 2) -> Any:
+        """Return the `p`-norm of `input - other`, which broadcast.
+
+        Raises RuntimeError unless the difference is floating-point or complex.
+
+        >>> tl.dist(tl.tensor([1.0, 2.0]), tl.tensor([4.0, 6.0]))
+        tensor(5.)
+        """
     @overload
     def div(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = None) -> Tensor: ...
     @overload
-    def div(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any: ...
+    def div(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any:
+        """Return the quotient of `input` and `other`, element by element, with broadcasting.
+
+        `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
+        down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
+        rounding.
+
+        >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
+        >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
+        (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+        """
     @overload
     def divide(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = None) -> Tensor: ...
     @overload
-    def divide(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any: ...
+    def divide(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any:
+        """Return the quotient of `input` and `other`, element by element, with broadcasting.
+
+        `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
+        down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
+        rounding.
+
+        >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
+        >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
+        (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+        """
     @overload
     def dot(self, tensor: Tensor) -> Tensor: ...
     @overload
-    def dot(self, tensor: Tensor | SupportsTorchFunction) -> Any: ...
-    def double(self, memory_format: Any = None) -> Tensor: ...
-    def dsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]: ...
+    def dot(self, tensor: Tensor | SupportsTorchFunction) -> Any:
+        """Return the sum of the products of the elements of two vectors.
+
+        Raises RuntimeError for anything else than two vectors of one length and dtype.
+
+        >>> tl.dot(tl.tensor([1, 2]), tl.tensor([3, 4]))
+        tensor(11)
+        """
+    def double(self, memory_format: Any = None) -> Tensor:
+        """Return this tensor with dtype `float64`; itself if it has that already.
+
+        >>> tl.tensor([1, 0]).double().dtype
+        tensorlike.float64
+        """
+    def dsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+        """Split `input` along its third dimension: evenly, or at given indices.
+
+        >>> [part.shape for part in tl.dsplit(tl.ones(1, 2, 4), [1])]
+        [tensorlike.Size([1, 2, 1]), tensorlike.Size([1, 2, 3])]
+        """
     @overload
     def eq(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def eq(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def erf(self) -> Tensor: ...
-    def erfc(self) -> Tensor: ...
-    def erfinv(self) -> Tensor: ...
-    def exp(self) -> Tensor: ...
-    def exp2(self) -> Tensor: ...
+    def eq(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return whether `input` equals `other`, element by element, with broadcasting.
+
+        >>> tl.eq(tl.tensor([1, 2]), 2), tl.tensor([1, 2]) == tl.tensor([1.0, 3.0])
+        (tensor([False,  True]), tensor([ True, False]))
+        """
+    def erf(self) -> Tensor:
+        """Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0.
+
+        Needs SciPy.
+        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+        >>> tl.erf(tl.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8427])
+        """
+    def erfc(self) -> Tensor:
+        """Return the complementary error function `1 - erf(input)` of each element, exact where that is close to 0.
+
+        Needs SciPy.
+        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+        >>> tl.erfc(tl.tensor([0.0, 1.0]))
+        tensor([1.0000, 0.1573])
+        """
+    def erfinv(self) -> Tensor:
+        """Return the number whose error function each element is; nan for one outside [-1, 1]. Needs SciPy.
+
+        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+        >>> tl.erfinv(tl.tensor([0.0, 0.5]))
+        tensor([0.0000, 0.4769])
+        """
+    def exp(self) -> Tensor:
+        """Return e to the power of each element.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.exp(tl.tensor([0.0, 1.0]))
+        tensor([1.0000, 2.7183])
+        """
+    def exp2(self) -> Tensor:
+        """Return 2 to the power of each element.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.exp2(tl.tensor([0.0, 3.0]))
+        tensor([1., 8.])
+        """
     @overload
     def expand(self, *size: builtins.int) -> Tensor: ...
     @overload
-    def expand(self, size: Sequence[builtins.int]) -> Tensor: ...
+    def expand(self, size: Sequence[builtins.int]) -> Tensor:
+        """Return a view of this tensor with its dimensions of size 1 expanded, and new ones in front, without copying.
+
+        -1 leaves a dimension as it is. Raises RuntimeError when the sizes do not match.
+
+        >>> tl.tensor([[1], [2]]).expand(-1, 3)
+        tensor([[1, 1, 1],
+                [2, 2, 2]])
+        """
     @overload
     def expand_as(self, other: Tensor) -> Tensor: ...
     @overload
-    def expand_as(self, other: Tensor | SupportsTorchFunction) -> Any: ...
-    def expm1(self) -> Tensor: ...
-    def fix(self) -> Tensor: ...
-    def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor: ...
+    def expand_as(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return a view of this tensor expanded to the shape of `other`.
+
+        >>> tl.tensor([1, 2]).expand_as(tl.ones(2, 2))
+        tensor([[1, 2],
+                [1, 2]])
+        """
+    def expm1(self) -> Tensor:
+        """Return e to the power of each element, less 1, exact for small elements.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.expm1(tl.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.7183])
+        """
+    def fix(self) -> Tensor:
+        """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
+
+        Raises NotImplementedError for boolean and complex elements.
+
+        >>> tl.trunc(tl.tensor([1.7, -1.7]))
+        tensor([ 1., -1.])
+        """
+    def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+        """Merge the dimensions from `start_dim` to `end_dim` into one; return `input` itself if that changes nothing.
+
+        Raises RuntimeError when `start_dim` comes after `end_dim`.
+
+        >>> tl.ones(2, 3, 4).flatten(1).shape
+        tensorlike.Size([2, 12])
+        """
     @overload
     def flip(self, *dims: builtins.int) -> Tensor: ...
     @overload
-    def flip(self, dims: Sequence[builtins.int]) -> Tensor: ...
-    def fliplr(self) -> Tensor: ...
-    def flipud(self) -> Tensor: ...
-    def float(self, memory_format: Any = None) -> Tensor: ...
+    def flip(self, dims: Sequence[builtins.int]) -> Tensor:
+        """Return `input` with the order of its elements reversed along the dimensions `dims`.
+
+        >>> tl.flip(tl.tensor([[1, 2], [3, 4]]), (1,))
+        tensor([[2, 1],
+                [4, 3]])
+        """
+    def fliplr(self) -> Tensor:
+        """Return `input` with the order reversed along its second dimension.
+
+        Raises RuntimeError for fewer than two dimensions.
+
+        >>> tl.fliplr(tl.tensor([[1, 2]]))
+        tensor([[2, 1]])
+        """
+    def flipud(self) -> Tensor:
+        """Return `input` with the order reversed along its first dimension.
+
+        Raises RuntimeError for a tensor without dimensions.
+
+        >>> tl.flipud(tl.tensor([1, 2]))
+        tensor([2, 1])
+        """
+    def float(self, memory_format: Any = None) -> Tensor:
+        """Return this tensor with dtype `float32`; itself if it has that already.
+
+        >>> tl.tensor([1, 0]).float().dtype
+        tensorlike.float32
+        """
     @overload
     def float_power(self, exponent: Tensor | Number) -> Tensor: ...
     @overload
-    def float_power(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def floor(self) -> Tensor: ...
+    def float_power(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return this tensor to the power of `exponent` in double precision.
+
+        >>> tl.tensor([2, 3]).float_power(-1)
+        tensor([0.5000, 0.3333], dtype=tensorlike.float64)
+        """
+    def floor(self) -> Tensor:
+        """Return each element rounded down; integers come back as they are, and the derivative is zero.
+
+        Raises NotImplementedError for boolean and complex elements.
+
+        >>> tl.floor(tl.tensor([1.7, -1.2]))
+        tensor([ 1., -2.])
+        """
     @overload
     def floor_divide(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def floor_divide(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def floor_divide(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the quotient rounded down, element by element, with broadcasting.
+
+        Integers stay integers. Raises RuntimeError for an integer divided by zero, and in the backward pass: there is no
+        derivative; `div(..., rounding_mode="floor")` has one, zero.
+        Raises NotImplementedError for boolean and complex elements.
+
+        >>> tl.floor_divide(tl.tensor([7, -7]), 2), tl.tensor([7.5, -7.5]) // 2
+        (tensor([ 3, -4]), tensor([ 3., -4.]))
+        """
     @overload
     def fmax(self, other: Tensor) -> Tensor: ...
     @overload
-    def fmax(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def fmax(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the larger of `input` and `other`, element by element, with broadcasting; nan only if both are.
+
+        Where both are equal `input` gets the gradient.
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.fmax(tl.tensor([1.0, tl.nan]), tl.tensor([3.0, 2.0]))
+        tensor([3., 2.])
+        """
     @overload
     def fmin(self, other: Tensor) -> Tensor: ...
     @overload
-    def fmin(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def fmin(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the smaller of `input` and `other`, element by element, with broadcasting; nan only if both are.
+
+        Where both are equal `input` gets the gradient.
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.fmin(tl.tensor([1.0, tl.nan]), tl.tensor([3.0, 2.0]))
+        tensor([1., 2.])
+        """
     @overload
     def fmod(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def fmod(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def frac(self) -> Tensor: ...
-    def frexp(self) -> return_types.frexp: ...
+    def fmod(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the remainder of division with C's sign, that of `input`, element by element, with broadcasting.
+
+        Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
+        Raises NotImplementedError for boolean and complex elements.
+
+        >>> tl.fmod(tl.tensor([-3.0, 3.0]), 2)
+        tensor([-1.,  1.])
+        """
+    def frac(self) -> Tensor:
+        """Return the fractional part of each element, with its sign.
+
+        Raises NotImplementedError for other than floating-point elements.
+
+        >>> tl.frac(tl.tensor([1.5, -2.25]))
+        tensor([ 0.5000, -0.2500])
+        """
+    def frexp(self) -> return_types.frexp:
+        """Decompose each element into a mantissa, of absolute value in [0.5, 1), and an exponent of two.
+
+        The exponents are of dtype int32. Raises RuntimeError unless the elements are floating-point.
+
+        >>> mantissa, exponent = tl.frexp(tl.tensor([1.0, 10.0]))
+        >>> mantissa, exponent
+        (tensor([0.5000, 0.6250]), tensor([1, 4], dtype=tensorlike.int32))
+        """
     @overload
     def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor: ...
     @overload
-    def gather(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, *, sparse_grad: builtins.bool = False) -> Any: ...
+    def gather(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, *, sparse_grad: builtins.bool = False) -> Any:
+        """Gather the elements of `input` selected by `index` along `dim`, each at the position of its index.
+
+        `index` has as many dimensions as `input` and is no larger apart from `dim`. Raises RuntimeError when it is, or for
+        an index out of range.
+
+        >>> tl.gather(tl.tensor([[1, 2], [3, 4]]), 1, tl.tensor([[0], [1]]))
+        tensor([[1],
+                [4]])
+        """
     @overload
     def gcd(self, other: Tensor) -> Tensor: ...
     @overload
-    def gcd(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def gcd(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the greatest common divisor, element by element, with broadcasting; of two zeros it is 0.
+
+        Raises NotImplementedError for other than integers.
+
+        >>> tl.gcd(tl.tensor([12, -7]), tl.tensor([18, 14]))
+        tensor([6, 7])
+        """
     @overload
     def ge(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def ge(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def geqrf(self) -> return_types.geqrf: ...
+    def ge(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return whether `input` is at least `other`, element by element, with broadcasting.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.ge(tl.tensor([1, 2, 3]), 2)
+        tensor([False,  True,  True])
+        """
+    def geqrf(self) -> return_types.geqrf:
+        """Return the QR decomposition of a matrix, or of each of a batch, in the compact form of LAPACK.
+
+        For `input` of shape (..., m, n), `a` has that shape and `tau` (..., min(m, n)): R is the upper triangle of `a`; the
+        vectors of the reflections whose product is Q lie below it, without their leading ones, and `tau` has their factors.
+        `linalg.householder_product` makes Q of both, and `ormqr` multiplies by it. There is no derivative.
+
+        >>> a, tau = tl.geqrf(tl.tensor([[3.0, 1.0], [4.0, 2.0]]))
+        >>> tl.linalg.householder_product(a, tau) @ a.triu()
+        tensor([[3.0000, 1.0000],
+                [4.0000, 2.0000]])
+        """
     @overload
     def ger(self, vec2: Tensor) -> Tensor: ...
     @overload
-    def ger(self, vec2: Tensor | SupportsTorchFunction) -> Any: ...
+    def ger(self, vec2: Tensor | SupportsTorchFunction) -> Any:
+        """Return the matrix of the products of each element of one vector with each element of another.
+
+        Raises RuntimeError for anything else than two vectors.
+
+        >>> tl.outer(tl.tensor([1, 2]), tl.tensor([3, 4]))
+        tensor([[3, 4],
+                [6, 8]])
+        """
     @overload
     def greater(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def greater(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def greater(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return whether `input` is greater than `other`, element by element, with broadcasting.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.gt(tl.tensor([1, 2, 3]), 2)
+        tensor([False, False,  True])
+        """
     @overload
     def greater_equal(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def greater_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def greater_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return whether `input` is at least `other`, element by element, with broadcasting.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.ge(tl.tensor([1, 2, 3]), 2)
+        tensor([False,  True,  True])
+        """
     @overload
     def gt(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def gt(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def half(self, memory_format: Any = None) -> Tensor: ...
-    def hardshrink(self, lambd: builtins.float = 0.5) -> Tensor: ...
-    def hash_tensor(self, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, mode: builtins.int = 0) -> Tensor: ...
+    def gt(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return whether `input` is greater than `other`, element by element, with broadcasting.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.gt(tl.tensor([1, 2, 3]), 2)
+        tensor([False, False,  True])
+        """
+    def half(self, memory_format: Any = None) -> Tensor:
+        """Return this tensor with dtype `float16`; itself if it has that already.
+
+        >>> tl.tensor([1, 0]).half().dtype
+        tensorlike.float16
+        """
+    def hardshrink(self, lambd: builtins.float = 0.5) -> Tensor:
+        """Return the elements of this tensor, zero in place of those from `-lambd` to `lambd`.
+
+        >>> tl.tensor([-1.0, 0.3, 2.0]).hardshrink()
+        tensor([-1.,  0.,  2.])
+        """
+    def hash_tensor(self, dim: builtins.int | Sequence[builtins.int] | None = None, *, keepdim: builtins.bool = False, mode: builtins.int = 0) -> Tensor:
+        """Return the exclusive or of the bits of the elements along the dimensions `dim`, or of all, as uint64.
+
+        Each element counts with its 64 bits as an int64 or float64. `mode` must be 0. Raises RuntimeError for another mode
+        and where there is nothing to reduce, NotImplementedError for complex numbers and uint16 to uint64.
+
+        >>> tl.hash_tensor(tl.tensor([1, 2, 7]))
+        tensor(4, dtype=tensorlike.uint64)
+        """
     @overload
     def heaviside(self, values: Tensor) -> Tensor: ...
     @overload
-    def heaviside(self, values: Tensor | SupportsTorchFunction) -> Any: ...
-    def histc(self, bins: builtins.int = 100, min: Number = 0, max: Number = 0) -> Tensor: ...
+    def heaviside(self, values: Tensor | SupportsTorchFunction) -> Any:
+        """Return 0 for negative elements, 1 for positive ones and the one of `values` for zeros, with broadcasting.
+
+        Both must have one dtype, which is not complex; raises RuntimeError otherwise. There is no derivative.
+
+        >>> tl.heaviside(tl.tensor([-1.0, 0.0, 2.0]), tl.tensor(0.5))
+        tensor([0.0000, 0.5000, 1.0000])
+        """
+    def histc(self, bins: builtins.int = 100, min: Number = 0, max: Number = 0) -> Tensor:
+        """Return how many elements fall in each of `bins` equal intervals from `min` to `max`, both included.
+
+        With equal bounds they are those of the data. Elements outside, and NaN, are not counted. The result has the dtype
+        of the input, which must be floating-point.
+
+        >>> tl.histc(tl.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+        tensor([0., 2., 1., 0.])
+        """
     @overload
     def histogram(self, bins: Tensor | Number = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> return_types.histogram: ...
     @overload
-    def histogram(self, bins: Tensor | SupportsTorchFunction | Number = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | SupportsTorchFunction | None = None, density: builtins.bool = False) -> Any: ...
-    def hsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]: ...
+    def histogram(self, bins: Tensor | SupportsTorchFunction | Number = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | SupportsTorchFunction | None = None, density: builtins.bool = False) -> Any:
+        """Return how many elements fall in each bin, and the edges of the bins.
+
+        `bins` is their number, of equal width from the least to the greatest element or over `range`, or a tensor of
+        increasing edges, in the dtype of `input`. The last bin includes both edges; values outside, and NaN, are not
+        counted. With `weight`, of the shape and dtype of `input`, the weights are added up; `density` divides by their sum
+        and the widths. Raises RuntimeError for a range that is not finite, NotImplementedError for dtypes other than
+        float32 and float64. There is no derivative.
+
+        >>> tl.histogram(tl.tensor([1.0, 2.0, 1.0]), bins=4, range=(0.0, 3.0)).hist
+        tensor([0., 2., 1., 0.])
+        """
+    def hsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+        """Split `input` along its second dimension (its first, if it has one): evenly, or at given indices.
+
+        >>> tl.hsplit(tl.arange(4), 2)
+        (tensor([0, 1]), tensor([2, 3]))
+        """
     @overload
     def hypot(self, other: Tensor) -> Tensor: ...
     @overload
-    def hypot(self, other: Tensor | SupportsTorchFunction) -> Any: ...
-    def i0(self) -> Tensor: ...
+    def hypot(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the hypotenuse of the right triangle with the legs `input` and `other`, with broadcasting.
+
+        Raises NotImplementedError for other than floating-point elements.
+
+        >>> tl.hypot(tl.tensor([3.0, 5.0]), tl.tensor([4.0, 12.0]))
+        tensor([ 5., 13.])
+        """
+    def i0(self) -> Tensor:
+        """Return the modified Bessel function of the first kind, of order 0, of each element. Needs SciPy.
+
+        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+        >>> tl.i0(tl.tensor([0.5, 2.0]))
+        tensor([1.0635, 2.2796])
+        """
     @overload
     def igamma(self, other: Tensor) -> Tensor: ...
     @overload
-    def igamma(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def igamma(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the regularized lower incomplete gamma function of order `input` at `other`, with broadcasting.
+
+        The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
+        Raises NotImplementedError for other than floating-point elements.
+
+        >>> tl.igamma(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+        tensor([0.6321, 0.5940])
+        """
     @overload
     def igammac(self, other: Tensor) -> Tensor: ...
     @overload
-    def igammac(self, other: Tensor | SupportsTorchFunction) -> Any: ...
-    def index(self, positions: builtins.int | Sequence[builtins.int], dims: Indices) -> Tensor: ...
+    def igammac(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the regularized upper incomplete gamma function of order `input` at `other`, with broadcasting.
+
+        The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
+        Raises NotImplementedError for other than floating-point elements.
+
+        >>> tl.igammac(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+        tensor([0.3679, 0.4060])
+        """
+    def index(self, positions: builtins.int | Sequence[builtins.int], dims: Indices) -> Tensor:
+        """Return `self[...]` with the indices `dims` at the dimensions `positions`, and full slices at the others.
+
+        Each is one value or a sequence: raises TypeError when they differ in length, IndexError when a position is out of
+        range.
+
+        >>> tl.arange(6).reshape(2, 3).index(1, 2)
+        tensor([2, 5])
+
+        Same as PyTorch's method of that name for what stands between brackets; it has no first-class dimensions.
+        """
     @overload
     def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor: ...
     @overload
-    def index_add(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, *, alpha: Number = 1) -> Any: ...
+    def index_add(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, *, alpha: Number = 1) -> Any:
+        """Add `alpha` times the slices of `source` to the slices of `input` along `dim` selected by `index`.
+
+        A slice named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
+        not fit.
+
+        >>> tl.index_add(tl.zeros(2), 0, tl.tensor([1, 1]), tl.ones(2))
+        tensor([0., 2.])
+        """
     @overload
     def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor: ...
     @overload
-    def index_copy(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any: ...
+    def index_copy(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any:
+        """Return `input` with the slices along `dim` selected by `index` replaced by those of `source`.
+
+        Raises IndexError for an index out of range, and RuntimeError for shapes or dtypes that do not fit.
+
+        >>> tl.index_copy(tl.zeros(3), 0, tl.tensor([2, 0]), tl.tensor([5.0, 6.0]))
+        tensor([6., 0., 5.])
+        """
     @overload
     def index_fill(self, dim: builtins.int, index: Tensor, value: Tensor | Number) -> Tensor: ...
     @overload
-    def index_fill(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def index_fill(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `input` with the slices along `dim` selected by `index` filled with `value`.
+
+        Raises IndexError for an index out of range, and RuntimeError when `value` is a tensor with dimensions.
+
+        >>> tl.index_fill(tl.zeros(3), 0, tl.tensor([0, 2]), 7)
+        tensor([7., 0., 7.])
+        """
     @overload
     def index_put(self, indices: builtins.tuple[Tensor, ...], values: Tensor, accumulate: builtins.bool = False) -> Tensor: ...
     @overload
-    def index_put(self, indices: builtins.tuple[Tensor | SupportsTorchFunction, ...], values: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any: ...
+    def index_put(self, indices: builtins.tuple[Tensor | SupportsTorchFunction, ...], values: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any:
+        """Return `input` with `values` written to the elements selected by a tuple of index tensors or masks.
+
+        With `accumulate` they are added, twice where an element is named twice. Raises IndexError for an index out of
+        range, and RuntimeError when the shapes or the dtypes do not fit.
+
+        >>> tl.index_put(tl.zeros(3), (tl.tensor([0, 0]),), tl.ones(2), accumulate=True)
+        tensor([2., 0., 0.])
+        """
     @overload
     def index_reduce(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor: ...
     @overload
-    def index_reduce(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any: ...
+    def index_reduce(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any:
+        """Reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `input`.
+
+        `reduce` is "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is False.
+
+        >>> tl.index_reduce(tl.ones(2), 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "prod")
+        tensor([15.,  1.])
+        """
     @overload
     def index_select(self, dim: builtins.int, index: Tensor) -> Tensor: ...
     @overload
-    def index_select(self, dim: builtins.int, index: Tensor | SupportsTorchFunction) -> Any: ...
+    def index_select(self, dim: builtins.int, index: Tensor | SupportsTorchFunction) -> Any:
+        """Return the slices of `input` along `dim` selected by a vector of indices, in its order.
+
+        Raises IndexError for an index out of range, and RuntimeError unless `index` is int32 or int64.
+
+        >>> tl.index_select(tl.tensor([[1, 2], [3, 4]]), 1, tl.tensor([1, 1]))
+        tensor([[2, 2],
+                [4, 4]])
+        """
     @overload
     def inner(self, other: Tensor) -> Tensor: ...
     @overload
-    def inner(self, other: Tensor | SupportsTorchFunction) -> Any: ...
-    def int(self, memory_format: Any = None) -> Tensor: ...
+    def inner(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the inner products of all pairs of vectors along the last dimension of both tensors.
+
+        The result has the dimensions of `input` but for the last, then those of `other`. A zero-dimensional tensor
+        multiplies the other one. Raises RuntimeError when the last dimensions or the dtypes differ.
+
+        >>> tl.inner(tl.ones(2, 3), tl.ones(4, 3)).shape
+        tensorlike.Size([2, 4])
+        """
+    def int(self, memory_format: Any = None) -> Tensor:
+        """Return this tensor with dtype `int32`; itself if it has that already.
+
+        >>> tl.tensor([1, 0]).int().dtype
+        tensorlike.int32
+        """
     @overload
     def inverse(self, *, out: Tensor | None = None) -> Tensor: ...
     @overload
-    def inverse(self, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def inverse(self, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return the inverse of a square matrix, or of each of a batch, as `linalg.inv` does.
+
+        >>> tl.inverse(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.2500]])
+        """
     @overload
     def isclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor: ...
     @overload
-    def isclose(self, other: Tensor | SupportsTorchFunction, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Any: ...
-    def isfinite(self) -> Tensor: ...
-    def isinf(self) -> Tensor: ...
-    def isnan(self) -> Tensor: ...
-    def isneginf(self) -> Tensor: ...
-    def isposinf(self) -> Tensor: ...
-    def isreal(self) -> Tensor: ...
+    def isclose(self, other: Tensor | SupportsTorchFunction, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Any:
+        """Return whether `abs(input - other) <= atol + rtol * abs(other)`, element by element, with broadcasting.
+
+        Infinities are close to themselves only, nan to nothing unless `equal_nan`. Raises RuntimeError for tensors of
+        different dtypes and for negative tolerances.
+
+        >>> tl.isclose(tl.tensor([1.0, 2.0]), tl.tensor([1.0 + 1e-6, 2.1]))
+        tensor([ True, False])
+        """
+    def isfinite(self) -> Tensor:
+        """Return whether each element is neither infinite nor nan.
+
+        >>> tl.isfinite(tl.tensor([1.0, tl.inf, tl.nan]))
+        tensor([ True, False, False])
+        """
+    def isinf(self) -> Tensor:
+        """Return whether each element is infinite; for complex ones, whether one of its parts is.
+
+        >>> tl.isinf(tl.tensor([1.0, -tl.inf]))
+        tensor([False,  True])
+        """
+    def isnan(self) -> Tensor:
+        """Return whether each element is nan; for complex ones, whether one of its parts is.
+
+        >>> tl.isnan(tl.tensor([1.0, tl.nan]))
+        tensor([False,  True])
+        """
+    def isneginf(self) -> Tensor:
+        """Return whether each element is negative infinity.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.isneginf(tl.tensor([tl.inf, -tl.inf]))
+        tensor([False,  True])
+        """
+    def isposinf(self) -> Tensor:
+        """Return whether each element is positive infinity.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.isposinf(tl.tensor([tl.inf, -tl.inf]))
+        tensor([ True, False])
+        """
+    def isreal(self) -> Tensor:
+        """Return whether each element is real: a complex one is where its imaginary part is zero.
+
+        >>> tl.isreal(tl.tensor([1 + 0j, 1 + 1j]))
+        tensor([ True, False])
+        """
     @overload
     def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor: ...
     @overload
-    def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | SupportsTorchFunction | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Any: ...
+    def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | SupportsTorchFunction | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Any:
+        """Return the signal whose short-time Fourier transform is the complex tensor `input`, in the least squares sense.
+
+        Inverts `stft`, with the parameters that it was called with. Raises RuntimeError for shapes that do not match, and
+        where the windows overlap too little to determine the signal. Composes `fft` and `nn.functional.fold`.
+
+        Args:
+            n_fft, hop_length, win_length, window, center, normalized, onesided: as in `stft`.
+            length: the length of the signal, which is cut off or padded with zeros; without it only the padding of `center`
+                is removed.
+            return_complex: whether the signal is complex.
+
+        >>> x = tl.tensor([1.0, 2.0, 3.0, 4.0])
+        >>> tl.istft(tl.stft(x, 2, 1, window=tl.ones(2), return_complex=True), 2, 1, window=tl.ones(2))
+        tensor([1., 2., 3., 4.])
+        """
     @overload
     def kron(self, other: Tensor) -> Tensor: ...
     @overload
-    def kron(self, other: Tensor | SupportsTorchFunction) -> Any: ...
-    def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.kthvalue: ...
+    def kron(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the Kronecker product: each element of `input` replaced by its product with all of `other`.
+
+        A tensor with fewer dimensions gets leading ones. Each size of the result is the product of the two sizes.
+
+        >>> tl.kron(tl.tensor([1, 10]), tl.tensor([1, 2]))
+        tensor([ 1,  2, 10, 20])
+        """
+    def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.kthvalue:
+        """Return the `k`-th smallest elements along `dim`, counted from 1, and their indices.
+
+        NaN counts as the largest; of several equal elements the index of any may be returned. Raises RuntimeError when
+        there are fewer than `k`.
+
+        >>> tl.kthvalue(tl.tensor([3.0, 1.0, 2.0]), 2).values
+        tensor(2.)
+        """
     @overload
     def lcm(self, other: Tensor) -> Tensor: ...
     @overload
-    def lcm(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def lcm(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the least common multiple, element by element, with broadcasting; with a zero it is 0.
+
+        Raises NotImplementedError for other than integers.
+
+        >>> tl.lcm(tl.tensor([4, 5]), tl.tensor([6, 7]))
+        tensor([12, 35])
+        """
     @overload
     def ldexp(self, other: Tensor) -> Tensor: ...
     @overload
-    def ldexp(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def ldexp(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return `input * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
+
+        Integer exponents keep a floating-point or complex dtype of `input`; integers in both give the default one.
+
+        >>> tl.ldexp(tl.tensor([1.0, 1.5]), tl.tensor([1, 4]))
+        tensor([ 2., 24.])
+        """
     @overload
     def le(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def le(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def le(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return whether `input` is at most `other`, element by element, with broadcasting.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.le(tl.tensor([1, 2, 3]), 2)
+        tensor([ True,  True, False])
+        """
     @overload
     def lerp(self, end: Tensor, weight: Tensor | Number) -> Tensor: ...
     @overload
-    def lerp(self, end: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def lerp(self, end: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `input + weight * (end - input)`, element by element, with broadcasting.
+
+        The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ.
+
+        >>> tl.lerp(tl.tensor([0.0, 10.0]), tl.tensor([4.0, 20.0]), 0.25)
+        tensor([ 1.0000, 12.5000])
+        """
     @overload
     def less(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def less(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def less(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return whether `input` is less than `other`, element by element, with broadcasting.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.lt(tl.tensor([1, 2]), 2)
+        tensor([ True, False])
+        """
     @overload
     def less_equal(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def less_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def lgamma(self) -> Tensor: ...
-    def log(self) -> Tensor: ...
-    def log10(self) -> Tensor: ...
-    def log1p(self) -> Tensor: ...
-    def log2(self) -> Tensor: ...
-    def log_softmax(self, dim: builtins.int, dtype: Dtype | None = None) -> Tensor: ...
+    def less_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return whether `input` is at most `other`, element by element, with broadcasting.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.le(tl.tensor([1, 2, 3]), 2)
+        tensor([ True,  True, False])
+        """
+    def lgamma(self) -> Tensor:
+        """Return the logarithm of the absolute value of the gamma function of each element. Needs SciPy.
+
+        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+        >>> tl.lgamma(tl.tensor([1.0, 4.0]))
+        tensor([0.0000, 1.7918])
+        """
+    def log(self) -> Tensor:
+        """Return the natural logarithm of each element: -inf for 0, nan for a negative real one.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.log(tl.tensor([1.0, 2.0]))
+        tensor([0.0000, 0.6931])
+        """
+    def log10(self) -> Tensor:
+        """Return the logarithm to base 10 of each element.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.log10(tl.tensor([1.0, 5.0]))
+        tensor([0.0000, 0.6990])
+        """
+    def log1p(self) -> Tensor:
+        """Return the natural logarithm of 1 plus each element, exact for small elements.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.log1p(tl.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.6931])
+        """
+    def log2(self) -> Tensor:
+        """Return the logarithm to base 2 of each element.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.log2(tl.tensor([1.0, 8.0]))
+        tensor([0., 3.])
+        """
+    def log_softmax(self, dim: builtins.int, dtype: Dtype | None = None) -> Tensor:
+        """Return the logarithm of `softmax` along `dim`, computed without overflow.
+
+        `dtype` converts the input first; without it integers are refused with a NotImplementedError.
+
+        >>> tl.log_softmax(tl.tensor([0.0, 0.0]), dim=0)
+        tensor([-0.6931, -0.6931])
+        """
     @overload
     def logaddexp(self, other: Tensor) -> Tensor: ...
     @overload
-    def logaddexp(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def logaddexp(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the logarithm of the sum of the exponentials of `input` and `other`, without overflow.
+
+        Raises NotImplementedError for integers and booleans.
+
+        >>> tl.logaddexp(tl.tensor([100.0]), tl.tensor([100.0]))
+        tensor([100.6931])
+        """
     @overload
     def logaddexp2(self, other: Tensor) -> Tensor: ...
     @overload
-    def logaddexp2(self, other: Tensor | SupportsTorchFunction) -> Any: ...
-    def logcumsumexp(self, dim: builtins.int) -> Tensor: ...
-    def logdet(self) -> Tensor: ...
+    def logaddexp2(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the logarithm to base 2 of the sum of 2 to the powers `input` and `other`, without overflow.
+
+        Raises NotImplementedError for other than floating-point elements.
+
+        >>> tl.logaddexp2(tl.tensor([100.0]), tl.tensor([100.0]))
+        tensor([101.])
+        """
+    def logcumsumexp(self, dim: builtins.int) -> Tensor:
+        """Return the logarithms of the running sums of exponentials along `dim`, computed without overflow.
+
+        >>> tl.logcumsumexp(tl.tensor([0.0, 0.0, 1000.0]), 0)
+        tensor([0.0000e+00, 6.9315e-01, 1.0000e+03])
+        """
+    def logdet(self) -> Tensor:
+        """Return the logarithm of the determinant of a square matrix, or of each of a batch.
+
+        For a negative determinant it is NaN, for one that is zero minus infinity; that of a complex one is complex.
+        Composes `linalg.slogdet`.
+
+        >>> tl.logdet(tl.eye(3))
+        tensor(0.)
+        """
     @overload
     def logical_and(self, other: Tensor) -> Tensor: ...
     @overload
-    def logical_and(self, other: Tensor | SupportsTorchFunction) -> Any: ...
-    def logical_not(self) -> Tensor: ...
+    def logical_and(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return whether both elements are nonzero, with broadcasting.
+
+        >>> tl.logical_and(tl.tensor([1, 0]), tl.tensor([2.0, 3.0]))
+        tensor([ True, False])
+        """
+    def logical_not(self) -> Tensor:
+        """Return whether each element is zero.
+
+        >>> tl.logical_not(tl.tensor([0.0, 1.5]))
+        tensor([ True, False])
+        """
     @overload
     def logical_or(self, other: Tensor) -> Tensor: ...
     @overload
-    def logical_or(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def logical_or(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return whether one of the elements is nonzero, with broadcasting.
+
+        >>> tl.logical_or(tl.tensor([1, 0]), tl.tensor([0, 0]))
+        tensor([ True, False])
+        """
     @overload
     def logical_xor(self, other: Tensor) -> Tensor: ...
     @overload
-    def logical_xor(self, other: Tensor | SupportsTorchFunction) -> Any: ...
-    def logit(self, eps: builtins.float | None = None) -> Tensor: ...
-    def logsumexp(self, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Tensor: ...
-    def long(self, memory_format: Any = None) -> Tensor: ...
+    def logical_xor(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return whether exactly one of the elements is nonzero, with broadcasting.
+
+        >>> tl.logical_xor(tl.tensor([1, 1]), tl.tensor([0, 2]))
+        tensor([ True, False])
+        """
+    def logit(self, eps: builtins.float | None = None) -> Tensor:
+        """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
+
+        With `eps`, elements are clamped to [eps, 1 - eps] first; without, elements outside [0, 1] give nan.
+        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+        >>> tl.logit(tl.tensor([0.5, 0.75]))
+        tensor([0.0000, 1.0986])
+        """
+    def logsumexp(self, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Tensor:
+        """Return the logarithm of the sum of exponentials over the dimensions `dim`, computed without overflow.
+
+        Integers are converted to the default floating-point dtype.
+
+        >>> tl.logsumexp(tl.tensor([100.0, 100.0]), dim=0)
+        tensor(100.6931)
+        """
+    def long(self, memory_format: Any = None) -> Tensor:
+        """Return this tensor with dtype `int64`; itself if it has that already.
+
+        >>> tl.tensor([1, 0]).long().dtype
+        tensorlike.int64
+        """
     @overload
     def lt(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def lt(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def lt(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return whether `input` is less than `other`, element by element, with broadcasting.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.lt(tl.tensor([1, 2]), 2)
+        tensor([ True, False])
+        """
     @overload
     def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]: ...
     @overload
-    def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+    def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
+        """Return the result of `linalg.lu_factor` for a matrix, and with `get_infos` the number of a zero pivot, or 0.
+
+        Without `get_infos` a matrix with a zero pivot is no error either.
+
+        >>> tl.lu(tl.zeros(2, 2), get_infos=True)[2]
+        tensor(1, dtype=tensorlike.int32)
+
+        Same as PyTorch's function of that name, without its warning to use `linalg.lu_factor` instead.
+        """
     @overload
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
-    def lu_solve(self, LU_data: Tensor | SupportsTorchFunction, LU_pivots: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def lu_solve(self, LU_data: Tensor | SupportsTorchFunction, LU_pivots: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return the solution X of A X = b from the LU factorization of A, as `linalg.lu_solve` does.
+
+        >>> tl.lu_solve(tl.tensor([[3.0], [4.0]]), *tl.lu(tl.tensor([[0.0, 1.0], [2.0, 0.0]])))
+        tensor([[2.],
+                [3.]])
+        """
     @overload
     def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor: ...
     @overload
-    def masked_fill(self, mask: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def masked_fill(self, mask: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `input` with `value` where `mask`, broadcast with it, is true.
+
+        Raises RuntimeError unless the mask is boolean and `value` has no dimensions.
+
+        >>> x = tl.tensor([1, 2, 3])
+        >>> tl.masked_fill(x, x > 1, 0)
+        tensor([1, 0, 0])
+        """
     @overload
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor: ...
     @overload
-    def masked_scatter(self, mask: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any: ...
+    def masked_scatter(self, mask: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any:
+        """Return `input` with the elements of `source`, in order, where `mask`, broadcast with it, is true.
+
+        Raises RuntimeError when `source` has too few, or another dtype.
+
+        >>> x = tl.tensor([1, 2, 3])
+        >>> tl.masked_scatter(x, x > 1, tl.tensor([7, 8]))
+        tensor([1, 7, 8])
+        """
     @overload
     def masked_select(self, mask: Tensor) -> Tensor: ...
     @overload
-    def masked_select(self, mask: Tensor | SupportsTorchFunction) -> Any: ...
+    def masked_select(self, mask: Tensor | SupportsTorchFunction) -> Any:
+        """Return, in one dimension, the elements of `input` where `mask`, broadcast with it, is true.
+
+        Raises RuntimeError unless the mask is boolean.
+
+        >>> x = tl.tensor([[1, 2], [3, 4]])
+        >>> tl.masked_select(x, x > 1)
+        tensor([2, 3, 4])
+        """
     @overload
     def matmul(self, other: Tensor) -> Tensor: ...
     @overload
-    def matmul(self, other: Tensor | SupportsTorchFunction) -> Any: ...
-    def matrix_exp(self) -> Tensor: ...
+    def matmul(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the product of two matrices, of a matrix and a vector, of two vectors, or of batches of matrices.
+
+        The last two dimensions are those of the matrices; the others broadcast. A vector on the left is a row, on the right
+        a column, and its dimension is gone from the result. Raises RuntimeError when the sizes do not fit or the dtypes
+        differ (nothing is promoted), NotImplementedError for booleans.
+
+        >>> tl.tensor([[1, 2], [3, 4]]) @ tl.tensor([1, 1])
+        tensor([3, 7])
+        """
+    def matrix_exp(self) -> Tensor:
+        """Return the exponential of a square matrix, or of each of a batch, as `linalg.matrix_exp` does.
+
+        >>> tl.matrix_exp(tl.zeros(1, 1))
+        tensor([[1.]])
+        """
     @overload
     def matrix_power(self, n: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
     @overload
-    def matrix_power(self, n: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def matrix_power(self, n: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return the matrix, or each matrix of a batch, multiplied `n` times by itself.
+
+        The power 0 is the identity, a negative one that of the inverse. Raises RuntimeError for matrices that are not
+        square, and for an inverse that does not exist.
+
+        >>> tl.matrix_power(tl.tensor([[1, 1], [0, 1]]), 5)
+        tensor([[1, 5],
+                [0, 1]])
+        """
     @overload
     def max(self, *, out: Tensor | None = None) -> Tensor: ...
     @overload
@@ -6464,12 +8086,38 @@ class PlainResults(Tensor):
     @overload
     def max(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
     @overload
-    def max(self, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def max(self, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return the largest element; with `dim`, a named tuple (values, indices); with another tensor, `maximum`.
+
+        NaN counts as the largest, and of several equal ones the index is that of the first. Without `dim` equal elements
+        share the gradient. Raises RuntimeError or IndexError for an empty tensor or dimension.
+
+        >>> tl.max(tl.tensor([1.0, 3.0, 2.0]))
+        tensor(3.)
+        >>> tl.max(tl.tensor([1.0, 3.0, 2.0]), dim=0).indices
+        tensor(1)
+        """
     @overload
     def maximum(self, other: Tensor) -> Tensor: ...
     @overload
-    def maximum(self, other: Tensor | SupportsTorchFunction) -> Any: ...
-    def mean(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Tensor: ...
+    def maximum(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the larger of `input` and `other`, element by element, with broadcasting; nan if either is.
+
+        Where both are equal each gets half of the gradient.
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.maximum(tl.tensor([1, 5]), tl.tensor([3, 2]))
+        tensor([3, 5])
+        """
+    def mean(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Tensor:
+        """Return the mean of all elements, or over the dimensions `dim`.
+
+        Integers are refused with a RuntimeError unless `dtype` converts them; the mean of no elements is NaN.
+
+        >>> tl.mean(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1, keepdim=True)
+        tensor([[1.5000],
+                [3.5000]])
+        """
     @overload
     def median(self, *, out: Tensor | None = None) -> Tensor: ...
     @overload
@@ -6477,7 +8125,15 @@ class PlainResults(Tensor):
     @overload
     def median(self, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
     @overload
-    def median(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+    def median(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
+        """Return the median of all elements; with `dim`, a named tuple (values, indices).
+
+        Of an even number of elements it is the lower of the middle two; with NaN among them it is NaN (see `nanmedian`).
+        The median of an empty tensor is NaN without `dim`, an IndexError with it.
+
+        >>> tl.median(tl.tensor([3.0, 1.0, 2.0, 4.0]))
+        tensor(2.)
+        """
     @overload
     def min(self, *, out: Tensor | None = None) -> Tensor: ...
     @overload
@@ -6489,42 +8145,163 @@ class PlainResults(Tensor):
     @overload
     def min(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
     @overload
-    def min(self, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def min(self, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return the smallest element; with `dim`, a named tuple (values, indices); with another tensor, `minimum`.
+
+        NaN counts as the smallest, and of several equal ones the index is that of the first. Without `dim` equal elements
+        share the gradient. Raises RuntimeError or IndexError for an empty tensor or dimension.
+
+        >>> tl.min(tl.tensor([3.0, 1.0, 2.0]))
+        tensor(1.)
+        >>> tl.min(tl.tensor([3.0, 1.0, 2.0]), dim=0).indices
+        tensor(1)
+        """
     @overload
     def minimum(self, other: Tensor) -> Tensor: ...
     @overload
-    def minimum(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def minimum(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the smaller of `input` and `other`, element by element, with broadcasting; nan if either is.
+
+        Where both are equal each gets half of the gradient.
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.minimum(tl.tensor([1, 5]), tl.tensor([3, 2]))
+        tensor([1, 2])
+        """
     @overload
     def mm(self, mat2: Tensor) -> Tensor: ...
     @overload
-    def mm(self, mat2: Tensor | SupportsTorchFunction) -> Any: ...
-    def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.mode: ...
+    def mm(self, mat2: Tensor | SupportsTorchFunction) -> Any:
+        """Return the product of two matrices.
+
+        Raises RuntimeError for anything else than two matrices that fit, of one dtype; `matmul` broadcasts.
+
+        >>> tl.mm(tl.ones(2, 3), tl.ones(3, 1))
+        tensor([[3.],
+                [3.]])
+        """
+    def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.mode:
+        """Return the most frequent elements along `dim`, the smallest of several, and where each occurs last.
+
+        A NaN is equal to no other element, so that each counts as one that occurs once. In lines of up to 16 elements, NaN
+        come where PyTorch's sort leaves them, which decides between elements of which all occur once; in longer lines,
+        where PyTorch's order is not defined, they come last.
+
+        >>> tl.mode(tl.tensor([3, 1, 3, 1, 2]))
+        tensorlike.return_types.mode(
+        values=tensor(1),
+        indices=tensor(3))
+        """
     @overload
     def module_load(self, other: Tensor, assign: builtins.bool = False) -> Tensor: ...
     @overload
-    def module_load(self, other: Tensor | SupportsTorchFunction, assign: builtins.bool = False) -> Any: ...
-    def moveaxis(self, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Tensor: ...
-    def movedim(self, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Tensor: ...
-    def msort(self) -> Tensor: ...
+    def module_load(self, other: Tensor | SupportsTorchFunction, assign: builtins.bool = False) -> Any:
+        """Return the tensor that `load_state_dict` puts in place of this one: itself with the elements of `other`.
+
+        With `assign` it is `other` itself, detached. Raises RuntimeError when the shapes do not fit.
+
+        >>> tl.zeros(2).module_load(tl.ones(2))
+        tensor([1., 1.])
+        """
+    def moveaxis(self, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Tensor:
+        """Return a view of `input` with the dimensions `source` moved to the positions `destination`, the others in order.
+
+        Raises RuntimeError when the two differ in length or name a dimension twice.
+
+        >>> tl.ones(2, 3, 4).movedim(0, -1).shape
+        tensorlike.Size([3, 4, 2])
+        """
+    def movedim(self, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Tensor:
+        """Return a view of `input` with the dimensions `source` moved to the positions `destination`, the others in order.
+
+        Raises RuntimeError when the two differ in length or name a dimension twice.
+
+        >>> tl.ones(2, 3, 4).movedim(0, -1).shape
+        tensorlike.Size([3, 4, 2])
+        """
+    def msort(self) -> Tensor:
+        """Return the tensor sorted along its first dimension; see `sort`.
+
+        >>> tl.msort(tl.tensor([[3, 1], [2, 4]]))
+        tensor([[2, 1],
+                [3, 4]])
+        """
     @overload
     def mul(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def mul(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None) -> Tensor: ...
+    def mul(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the product of `input` and `other`, element by element, with broadcasting.
+
+        The result has the promoted dtype of both; booleans are multiplied as in a logical and.
+
+        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        tensor([[3., 4.],
+                [6., 8.]])
+        """
+    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None) -> Tensor:
+        """Return `num_samples` indices for each row of `input` (or for `input` itself), drawn in proportion to its values.
+
+        The values need not sum to 1. The result is int64 of shape (rows, num_samples), or (num_samples,) for one dimension.
+        Raises RuntimeError for values that are negative or not finite, for a row without a positive one, and for more
+        samples than values without `replacement`.
+
+        >>> tl.multinomial(tl.tensor([0.0, 3.0, 0.0]), 1)
+        tensor([1])
+
+        Same as PyTorch's function of that name, with numbers of its own.
+        """
     @overload
     def multiply(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def multiply(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def multiply(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the product of `input` and `other`, element by element, with broadcasting.
+
+        The result has the promoted dtype of both; booleans are multiplied as in a logical and.
+
+        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        tensor([[3., 4.],
+                [6., 8.]])
+        """
     @overload
     def mv(self, vec: Tensor) -> Tensor: ...
     @overload
-    def mv(self, vec: Tensor | SupportsTorchFunction) -> Any: ...
-    def mvlgamma(self, p: builtins.int) -> Tensor: ...
-    def nan_to_num(self, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor: ...
+    def mv(self, vec: Tensor | SupportsTorchFunction) -> Any:
+        """Return the product of a matrix and a vector.
+
+        Raises RuntimeError for anything else, for sizes that do not fit and for two dtypes.
+
+        >>> tl.mv(tl.ones(2, 3), tl.ones(3))
+        tensor([3., 3.])
+        """
+    def mvlgamma(self, p: builtins.int) -> Tensor:
+        """Return the logarithm of the multivariate gamma function of dimension `p` of each element.
+
+        Elements are greater than `(p - 1) / 2`. Integers give the default floating-point dtype. Raises RuntimeError when
+        `p` is less than 1, and for a boolean tensor. Needs SciPy.
+
+        >>> tl.mvlgamma(tl.tensor([2.0, 3.0]), 2)
+        tensor([0.4516, 1.5502])
+        """
+    def nan_to_num(self, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
+        """Return `input` with its nan and infinite elements replaced by finite numbers.
+
+        `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
+        elements is zero.
+
+        >>> tl.nan_to_num(tl.tensor([tl.nan, tl.inf, 1.0]), posinf=9.0)
+        tensor([0., 9., 1.])
+        """
     @overload
     def nanmean(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
     @overload
-    def nanmean(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def nanmean(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return the mean of the elements that are not NaN, over all or the dimensions `dim`.
+
+        Composes `nansum`, `isnan` and `sum`; integers are refused with a RuntimeError.
+
+        >>> tl.nanmean(tl.tensor([1.0, tl.nan, 2.0]))
+        tensor(1.5000)
+        """
     @overload
     def nanmedian(self, *, out: Tensor | None = None) -> Tensor: ...
     @overload
@@ -6532,232 +8309,905 @@ class PlainResults(Tensor):
     @overload
     def nanmedian(self, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
     @overload
-    def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+    def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
+        """Return the median of the elements that are not NaN, of all or, with the indices, along `dim`; see `median`.
+
+        >>> tl.nanmedian(tl.tensor([3.0, tl.nan, 2.0]))
+        tensor(2.)
+        """
     @overload
     def nanquantile(self, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Tensor: ...
     @overload
-    def nanquantile(self, q: Tensor | SupportsTorchFunction | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-    def nansum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Tensor: ...
+    def nanquantile(self, q: Tensor | SupportsTorchFunction | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return the `q`-th quantiles of the elements that are not NaN; see `quantile`.
+
+        >>> tl.nanquantile(tl.tensor([1.0, tl.nan, 3.0]), 0.5)
+        tensor(2.)
+        """
+    def nansum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Tensor:
+        """Return the sum of all elements, or over the dimensions `dim`, where NaN counts as zero.
+
+        Complex tensors are refused with a RuntimeError.
+
+        >>> tl.nansum(tl.tensor([1.0, tl.nan, 2.0]))
+        tensor(3.)
+        """
     @overload
     def narrow(self, dim: builtins.int, start: Tensor | builtins.int, length: builtins.int) -> Tensor: ...
     @overload
-    def narrow(self, dim: builtins.int, start: Tensor | SupportsTorchFunction | builtins.int, length: builtins.int) -> Any: ...
+    def narrow(self, dim: builtins.int, start: Tensor | SupportsTorchFunction | builtins.int, length: builtins.int) -> Any:
+        """Return a view of the `length` slices of `input` from `start` on along `dim`.
+
+        Raises RuntimeError or IndexError when there are not that many.
+
+        >>> tl.arange(5).narrow(0, 1, 3)
+        tensor([1, 2, 3])
+        """
     @overload
     def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
     @overload
-    def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return a copy of the `length` slices of `input` from `start` on along `dim`.
+
+        >>> tl.narrow_copy(tl.arange(5), 0, 1, 3)
+        tensor([1, 2, 3])
+        """
     @overload
     def ne(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def ne(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def neg(self) -> Tensor: ...
-    def negative(self) -> Tensor: ...
-    def new(self, *data: Any, device: Device | builtins.str | None = None, **keywords: Any) -> Tensor: ...
+    def ne(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
+
+        >>> tl.ne(tl.tensor([1, 2]), 2)
+        tensor([ True, False])
+        """
+    def neg(self) -> Tensor:
+        """Return the negative of each element; unsigned integers wrap around.
+
+        Raises RuntimeError for booleans: use `~`.
+
+        >>> -tl.tensor([1.0, -2.0])
+        tensor([-1.,  2.])
+        """
+    def negative(self) -> Tensor:
+        """Return the negative of each element; unsigned integers wrap around.
+
+        Raises RuntimeError for booleans: use `~`.
+
+        >>> -tl.tensor([1.0, -2.0])
+        tensor([-1.,  2.])
+        """
+    def new(self, *data: Any, device: Device | builtins.str | None = None, **keywords: Any) -> Tensor:
+        """Return a tensor of the dtype and device of this one: uninitialised for sizes, or made of one sequence.
+
+        The older name of `new_empty` and `new_tensor`: `x.new(2, 3)` takes sizes, `x.new([2, 3])` elements, `x.new(y)` and
+        `x.new(storage)` share the memory of a tensor or storage. Raises TypeError for other data and for a tensor of
+        another dtype.
+
+        It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+        >>> tl.ones(2, dtype=tl.float64).new([1, 2]), tl.ones(2).new(2, 3).shape
+        (tensor([1., 2.], dtype=tensorlike.float64), tensorlike.Size([2, 3]))
+        """
     @overload
     def new_empty(self, *size: builtins.int, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor: ...
     @overload
-    def new_empty(self, size: Sequence[builtins.int], *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor: ...
-    def new_empty_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor: ...
-    def new_full(self, size: Any, fill_value: Number, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor: ...
+    def new_empty(self, size: Sequence[builtins.int], *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
+        """Return an uninitialised tensor of the shape `size`, of the dtype and device of this tensor.
+
+        It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+        >>> tl.tensor([5]).new_empty(2, 0).shape
+        tensorlike.Size([2, 0])
+        """
+    def new_empty_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
+        """Return an uninitialised tensor of the shape `size` and the strides `stride`, of the dtype and device of this
+        tensor.
+
+        It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+        >>> tl.tensor([1]).new_empty_strided((2, 3), (1, 2)).dtype
+        tensorlike.int64
+        """
+    def new_full(self, size: Any, fill_value: Number, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
+        """Return a tensor of the shape `size` filled with `fill_value`, of the dtype and device of this tensor.
+
+        It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+        >>> tl.tensor([5]).new_full((2,), 7)
+        tensor([7, 7])
+        """
     @overload
     def new_ones(self, *size: builtins.int, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor: ...
     @overload
-    def new_ones(self, size: Sequence[builtins.int], *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor: ...
-    def new_tensor(self, data: Any, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor: ...
+    def new_ones(self, size: Sequence[builtins.int], *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
+        """Return ones of the shape `size`, of the dtype and device of this tensor.
+
+        It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+        >>> tl.tensor([5]).new_ones(2)
+        tensor([1, 1])
+        """
+    def new_tensor(self, data: Any, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
+        """Return a copy of `data` with the dtype and device of this tensor unless others are given.
+
+        It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+        >>> tl.tensor([5.0]).new_tensor([1, 2])
+        tensor([1., 2.])
+        """
     @overload
     def new_zeros(self, *size: builtins.int, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor: ...
     @overload
-    def new_zeros(self, size: Sequence[builtins.int], *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor: ...
+    def new_zeros(self, size: Sequence[builtins.int], *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
+        """Return zeros of the shape `size`, of the dtype and device of this tensor.
+
+        It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+        >>> tl.tensor([1]).new_zeros(2)
+        tensor([0, 0])
+        """
     @overload
     def nextafter(self, other: Tensor) -> Tensor: ...
     @overload
-    def nextafter(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def nextafter(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the floating-point number next to each element of `input`, in the direction of `other`.
+
+        Both broadcast.
+        Raises NotImplementedError for other than floating-point elements.
+
+        >>> tl.nextafter(tl.tensor([1.0]), tl.tensor([2.0])) > 1
+        tensor([True])
+        """
     @overload
     def nonzero(self, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor: ...
     @overload
     def nonzero(self, *, out: None = None, as_tuple: Literal[True]) -> builtins.tuple[Tensor, ...]: ...
     @overload
-    def nonzero(self, *, out: Tensor | SupportsTorchFunction | None = None, as_tuple: Literal[False] = False) -> Any: ...
+    def nonzero(self, *, out: Tensor | SupportsTorchFunction | None = None, as_tuple: Literal[False] = False) -> Any:
+        """Return the indices of the elements that are not zero, one in a row; as a tuple, one tensor for each dimension.
+
+        >>> tl.nonzero(tl.tensor([0, 1, 2]))
+        tensor([[1],
+                [2]])
+        >>> tl.nonzero(tl.tensor([0, 1, 2]), as_tuple=True)
+        (tensor([1, 2]),)
+        """
     @overload
     def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | None = None) -> Tensor: ...
     @overload
-    def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return the first `size` rows of `nonzero`, with rows of `fill_value` where there are fewer.
+
+        Raises RuntimeError for a negative `size`.
+
+        >>> tl.nonzero_static(tl.tensor([0, 1, 2]), size=3)
+        tensor([[ 1],
+                [ 2],
+                [-1]])
+        """
     @overload
     def norm(self, p: Number | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, out: Tensor | None = None, dtype: Dtype | None = None) -> Tensor: ...
     @overload
-    def norm(self, p: Number | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None, dtype: Dtype | None = None) -> Any: ...
+    def norm(self, p: Number | builtins.str | None = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None, dtype: Dtype | None = None) -> Any:
+        """Return the vector norm of order `p` over the dimensions `dim`, or over all.
+
+        "fro" is the same as 2; "nuc" is the sum of the singular values of the matrices along two dimensions. Raises
+        RuntimeError for integers and for other strings. Composes the vector norm, and `linalg.svdvals` for "nuc".
+
+        >>> tl.norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
+        tensor([ 5., 10.])
+        """
     @overload
     def not_equal(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def not_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def not_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
+
+        >>> tl.ne(tl.tensor([1, 2]), 2)
+        tensor([ True, False])
+        """
     @overload
     def orgqr(self, input2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
-    def orgqr(self, input2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def orgqr(self, input2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return the first n columns of the product of the reflections `input` with the factors `input2`.
+
+        It is `linalg.householder_product` under an older name.
+
+        >>> tl.orgqr(tl.tensor([[5.0], [0.5]]), tl.tensor([1.6]))
+        tensor([[-0.6000],
+                [-0.8000]])
+        """
     @overload
     def ormqr(self, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
     @overload
-    def ormqr(self, input2: Tensor | SupportsTorchFunction, input3: Tensor | SupportsTorchFunction, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def ormqr(self, input2: Tensor | SupportsTorchFunction, input3: Tensor | SupportsTorchFunction, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return Q times `input3`, or with `left=False` `input3` times Q, for the product Q of the reflections of `geqrf`.
+
+        `input` of shape (..., m, n) has the vectors, `input2` of shape (..., min(m, n)) their factors, and Q, of shape
+        (..., m, m), is never made. `transpose` puts the conjugate transpose of Q in its place. Raises RuntimeError for
+        shapes that do not fit and different dtypes. Composes `linalg.solve_triangular`.
+
+        >>> A = tl.tensor([[3.0, 1.0], [4.0, 2.0]])
+        >>> a, tau = tl.geqrf(A)
+        >>> tl.allclose(tl.ormqr(a, tau, A, transpose=True), a.triu(), atol=1e-6)
+        True
+        """
     @overload
     def outer(self, vec2: Tensor) -> Tensor: ...
     @overload
-    def outer(self, vec2: Tensor | SupportsTorchFunction) -> Any: ...
+    def outer(self, vec2: Tensor | SupportsTorchFunction) -> Any:
+        """Return the matrix of the products of each element of one vector with each element of another.
+
+        Raises RuntimeError for anything else than two vectors.
+
+        >>> tl.outer(tl.tensor([1, 2]), tl.tensor([3, 4]))
+        tensor([[3, 4],
+                [6, 8]])
+        """
     @overload
     def permute(self, *dims: builtins.int) -> Tensor: ...
     @overload
-    def permute(self, dims: Sequence[builtins.int]) -> Tensor: ...
-    def pin_memory(self, device: Any = None) -> Tensor: ...
-    def pinverse(self, rcond: builtins.float = 1e-15) -> Tensor: ...
-    def polygamma(self, n: builtins.int) -> Tensor: ...
-    def positive(self) -> Tensor: ...
+    def permute(self, dims: Sequence[builtins.int]) -> Tensor:
+        """Return a view of `input` with its dimensions in the order `dims`.
+
+        Raises RuntimeError unless `dims` names every dimension once.
+
+        >>> tl.ones(2, 3, 4).permute(2, 0, 1).shape
+        tensorlike.Size([4, 2, 3])
+        """
+    def pin_memory(self, device: Any = None) -> Tensor:
+        """Raise RuntimeError: no memory is locked for copies to a device, here as in PyTorch where there is none.
+
+        >>> tl.ones(2).pin_memory()
+        Traceback (most recent call last):
+        RuntimeError: pin_memory(): memory cannot be locked for copies to a device; leave the call out
+        """
+    def pinverse(self, rcond: builtins.float = 1e-15) -> Tensor:
+        """Return the pseudoinverse of a matrix, as `linalg.pinv` does with `rcond` as its relative tolerance.
+
+        >>> tl.pinverse(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.2500]])
+        """
+    def polygamma(self, n: builtins.int) -> Tensor:
+        """Return the n-th derivative of the digamma function of each element.
+
+        Raises RuntimeError for a negative `n`. Needs SciPy.
+        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+        >>> tl.tensor([1.0]).polygamma(2)
+        tensor([-2.4041])
+        """
+    def positive(self) -> Tensor:
+        """Return `input` itself.
+
+        Raises RuntimeError for booleans.
+
+        >>> +tl.tensor([1, -2])
+        tensor([ 1, -2])
+        """
     @overload
     def pow(self, exponent: Tensor | Number) -> Tensor: ...
     @overload
-    def pow(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def pow(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `input` to the power of `exponent`, element by element, with broadcasting.
+
+        Integers stay integers; a negative number as exponent raises RuntimeError for them, while negative exponents in a
+        tensor give 0, or 1 and -1 where the base is that.
+
+        >>> tl.pow(tl.tensor([1.0, 2.0, 3.0]), 2), 2 ** tl.tensor([0, 1, 2])
+        (tensor([1., 4., 9.]), tensor([1, 2, 4]))
+        """
     @overload
     def prelu(self, weight: Tensor) -> Tensor: ...
     @overload
-    def prelu(self, weight: Tensor | SupportsTorchFunction) -> Any: ...
-    def prod(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Tensor: ...
+    def prelu(self, weight: Tensor | SupportsTorchFunction) -> Any:
+        """Return the elements of `input`, negative ones times `weight`: one number, or one for each channel.
+
+        Channels are the second dimension. Raises RuntimeError for another number of elements and for different dtypes.
+        Composes `where`.
+
+        >>> tl.prelu(tl.tensor([-2.0, 4.0]), tl.tensor(0.5))
+        tensor([-1.,  4.])
+        """
+    def prod(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Tensor:
+        """Return the product of all elements, or over the dimension `dim`.
+
+        Integers and booleans are multiplied in int64; `dtype` converts the input first.
+
+        >>> tl.prod(tl.tensor([[1, 2], [3, 4]]), 1)
+        tensor([ 2, 12])
+        """
     @overload
     def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor: ...
     @overload
-    def put(self, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any: ...
+    def put(self, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any:
+        """Return `input` with the elements of `source` written at the flat positions in `index`.
+
+        With `accumulate` they are added, twice where a position is named twice. Raises IndexError for an index out of
+        range.
+
+        >>> tl.put(tl.zeros(2, 2), tl.tensor([0, 3]), tl.tensor([5.0, 6.0]))
+        tensor([[5., 0.],
+                [0., 6.]])
+        """
     @overload
     def qr(self, some: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.qr: ...
     @overload
-    def qr(self, some: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
+    def qr(self, some: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
+        """Return the factors Q and R of a matrix: the reduced ones of `linalg.qr`, the complete ones unless `some`.
+
+        >>> tl.qr(tl.ones(3, 2), some=False).Q.shape
+        tensorlike.Size([3, 3])
+
+        Same as PyTorch's function of that name, without its warning to use `linalg.qr` instead.
+        """
     @overload
     def quantile(self, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Tensor: ...
     @overload
-    def quantile(self, q: Tensor | SupportsTorchFunction | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-    def rad2deg(self) -> Tensor: ...
-    def ravel(self) -> Tensor: ...
-    def reciprocal(self) -> Tensor: ...
-    def relu(self) -> Tensor: ...
+    def quantile(self, q: Tensor | SupportsTorchFunction | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return the `q`-th quantiles along `dim`, or of all elements; for a one-dimensional `q` they come first.
+
+        `interpolation` is one of linear, lower, higher, midpoint and nearest. Where there is NaN, the quantiles are NaN.
+        Composes `sort` with picking and interpolating. Raises RuntimeError unless the input is float32 or float64 and `q`
+        of the same dtype, between 0 and 1.
+
+        >>> tl.quantile(tl.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
+        tensor(2.5000)
+        """
+    def rad2deg(self) -> Tensor:
+        """Return each element, an angle in radians, in degrees.
+
+        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+        >>> tl.rad2deg(tl.tensor([0.0, 3.1416]))
+        tensor([  0.0000, 180.0004])
+        """
+    def ravel(self) -> Tensor:
+        """Return the elements of `input` in one dimension: a view where the memory allows it, else a copy.
+
+        >>> tl.ones(2, 2).ravel()
+        tensor([1., 1., 1., 1.])
+        """
+    def reciprocal(self) -> Tensor:
+        """Return one divided by each element.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.reciprocal(tl.tensor([2, 4]))
+        tensor([0.5000, 0.2500])
+        """
+    def relu(self) -> Tensor:
+        """Return the elements of `input`, zero in place of negative ones.
+
+        Works on real numbers of any dtype; raises RuntimeError for booleans.
+
+        >>> tl.relu(tl.tensor([-1.0, 0.0, 2.0]))
+        tensor([0., 0., 2.])
+        """
     @overload
     def remainder(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def remainder(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def renorm(self, p: Number, dim: builtins.int, maxnorm: Number) -> Tensor: ...
+    def remainder(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
+
+        Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
+        Raises NotImplementedError for boolean and complex elements.
+
+        >>> tl.remainder(tl.tensor([-3.0, 3.0]), 2), tl.tensor([5, -5]) % 3
+        (tensor([1., 1.]), tensor([2, 1]))
+        """
+    def renorm(self, p: Number, dim: builtins.int, maxnorm: Number) -> Tensor:
+        """Return this tensor with each slice along `dim` whose `p`-norm exceeds `maxnorm` scaled down to that norm.
+
+        >>> tl.tensor([[3.0, 4.0], [0.3, 0.4]]).renorm(2, 0, 1)
+        tensor([[0.6000, 0.8000],
+                [0.3000, 0.4000]])
+        """
     @overload
     def repeat(self, *repeats: builtins.int) -> Tensor: ...
     @overload
-    def repeat(self, repeats: Sequence[builtins.int]) -> Tensor: ...
+    def repeat(self, repeats: Sequence[builtins.int]) -> Tensor:
+        """Tile this tensor: return `repeats` copies of it side by side along each dimension.
+
+        Raises RuntimeError for fewer numbers than dimensions.
+
+        >>> tl.tensor([1, 2]).repeat(2, 2)
+        tensor([[1, 2, 1, 2],
+                [1, 2, 1, 2]])
+        """
     @overload
     def repeat_interleave(self, repeats: Tensor | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor: ...
     @overload
-    def repeat_interleave(self, repeats: Tensor | SupportsTorchFunction | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Any: ...
+    def repeat_interleave(self, repeats: Tensor | SupportsTorchFunction | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Any:
+        """Repeat each element along `dim`, all by one number or each by its own in `repeats`.
+
+        Without `dim` the input is flattened. Given `repeats` alone, return the indices, each repeated by its number. Raises
+        RuntimeError for negative numbers, when `repeats` does not have one number for each element, and when `output_size`
+        is not the size of the result along `dim`.
+
+        >>> tl.tensor([1, 2]).repeat_interleave(2)
+        tensor([1, 1, 2, 2])
+        >>> tl.repeat_interleave(tl.tensor([5, 6]), tl.tensor([1, 2]))
+        tensor([5, 6, 6])
+        """
     @overload
     def reshape(self, *shape: builtins.int) -> Tensor: ...
     @overload
-    def reshape(self, shape: Sequence[builtins.int]) -> Tensor: ...
+    def reshape(self, shape: Sequence[builtins.int]) -> Tensor:
+        """Return the elements of `input` in the shape `shape`: a view where the memory allows it, else a copy.
+
+        One size may be -1: it is inferred from the others. Raises RuntimeError when the sizes do not match.
+
+        >>> tl.arange(4).reshape(2, -1)
+        tensor([[0, 1],
+                [2, 3]])
+        """
     @overload
     def reshape_as(self, other: Tensor) -> Tensor: ...
     @overload
-    def reshape_as(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def reshape_as(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the elements of this tensor in the shape of `other`: a view where possible, else a copy.
+
+        >>> tl.arange(4).reshape_as(tl.ones(2, 2))
+        tensor([[0, 1],
+                [2, 3]])
+        """
     @overload
     def resize(self, *sizes: builtins.int) -> Tensor: ...
     @overload
-    def resize(self, sizes: Sequence[builtins.int], /) -> Tensor: ...
+    def resize(self, sizes: Sequence[builtins.int], /) -> Tensor:
+        """Return this tensor in another shape with as many elements; raises RuntimeError for another number of them.
+
+        >>> tl.arange(6).resize(2, 3)
+        tensor([[0, 1, 2],
+                [3, 4, 5]])
+
+        Same as PyTorch's method of that name, without its warning to use `reshape` instead.
+        """
     @overload
     def resize_as(self, tensor: Tensor) -> Tensor: ...
     @overload
-    def resize_as(self, tensor: Tensor | SupportsTorchFunction) -> Any: ...
-    def resolve_conj(self) -> Tensor: ...
-    def resolve_neg(self) -> Tensor: ...
-    def roll(self, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = None) -> Tensor: ...
-    def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = ...) -> Tensor: ...
-    def round(self, *, decimals: builtins.int = 0) -> Tensor: ...
-    def rsqrt(self) -> Tensor: ...
+    def resize_as(self, tensor: Tensor | SupportsTorchFunction) -> Any:
+        """Return this tensor in the shape of another with as many elements; raises RuntimeError for another number of them.
+
+        >>> tl.arange(2).resize_as(tl.ones(2, 1))
+        tensor([[0],
+                [1]])
+
+        Same as PyTorch's method of that name, without its warning to use `reshape_as` instead.
+        """
+    def resolve_conj(self) -> Tensor:
+        """Return `input` itself: no tensor here has a conjugate or negative bit to resolve.
+
+        >>> tl.resolve_conj(tl.tensor([1j]).conj())
+        tensor([0.-1.j])
+        """
+    def resolve_neg(self) -> Tensor:
+        """Return `input` itself: no tensor here has a conjugate or negative bit to resolve.
+
+        >>> tl.resolve_neg(tl.ones(2))
+        tensor([1., 1.])
+        """
+    def roll(self, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
+        """Return `input` with its elements shifted along the dimensions `dims`, wrapping around at the ends.
+
+        Without `dims` it is shifted as if it had one dimension. Raises RuntimeError when the numbers of shifts and
+        dimensions differ.
+
+        >>> tl.roll(tl.tensor([1, 2, 3]), 1)
+        tensor([3, 1, 2])
+        """
+    def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = ...) -> Tensor:
+        """Rotate `input` by `k` times 90 degrees in the plane of two dimensions, from the first to the second.
+
+        Raises RuntimeError unless `dims` names two different dimensions.
+
+        >>> tl.rot90(tl.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 4],
+                [1, 3]])
+        """
+    def round(self, *, decimals: builtins.int = 0) -> Tensor:
+        """Return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
+
+        With `decimals`, to that many digits after the point, or before it if negative. Integers come back as they are, and
+        raise NotImplementedError with `decimals`.
+        Raises NotImplementedError for boolean and complex elements.
+
+        >>> tl.round(tl.tensor([0.5, 1.5, -1.2])), tl.round(tl.tensor([0.1234]), decimals=2)
+        (tensor([ 0.,  2., -1.]), tensor([0.1200]))
+        """
+    def rsqrt(self) -> Tensor:
+        """Return the reciprocal of the square root of each element.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.rsqrt(tl.tensor([4.0, 0.25]))
+        tensor([0.5000, 2.0000])
+        """
     @overload
     def scatter(self, dim: builtins.int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | None = None) -> Tensor: ...
     @overload
-    def scatter(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
+    def scatter(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return `input` with the elements of `src`, or a number, written at the indices `index` along `dim`.
+
+        `reduce` may be "add" or "multiply". Raises RuntimeError for an index out of range, or shapes or dtypes that do not
+        fit.
+
+        >>> tl.scatter(tl.zeros(1, 3), 1, tl.tensor([[0, 2]]), tl.tensor([[5.0, 6.0]]))
+        tensor([[5., 0., 6.]])
+        """
     @overload
     def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor: ...
     @overload
-    def scatter_add(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction) -> Any: ...
+    def scatter_add(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction) -> Any:
+        """Return `input` with the elements of `src` added at the indices `index` along `dim`.
+
+        A place named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
+        not fit.
+
+        >>> tl.scatter_add(tl.zeros(1, 3), 1, tl.tensor([[0, 0, 2]]), tl.ones(1, 3))
+        tensor([[2., 0., 1.]])
+        """
     @overload
     def scatter_reduce(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor: ...
     @overload
-    def scatter_reduce(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any: ...
-    def select(self, dim: builtins.int, index: builtins.int) -> Tensor: ...
+    def scatter_reduce(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any:
+        """Reduce the elements of `src` with the same index along `dim`, and write the results to a copy of `input`.
+
+        `reduce` is "sum", "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is
+        False. Raises RuntimeError for an index out of range, or shapes or dtypes that do not fit.
+
+        >>> x = tl.tensor([1.0, 2.0])
+        >>> tl.scatter_reduce(x, 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "amax")
+        tensor([5., 2.])
+        """
+    def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
+        """Return a view of the slice of `input` at `index` along `dim`, without that dimension.
+
+        Raises IndexError when the index is out of range.
+
+        >>> tl.tensor([[1, 2], [3, 4]]).select(1, 0)
+        tensor([1, 3])
+        """
     @overload
     def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor: ...
     @overload
-    def select_scatter(self, src: Tensor | SupportsTorchFunction, dim: builtins.int, index: builtins.int) -> Any: ...
-    def sgn(self) -> Tensor: ...
-    def short(self, memory_format: Any = None) -> Tensor: ...
-    def sigmoid(self) -> Tensor: ...
-    def sign(self) -> Tensor: ...
-    def signbit(self) -> Tensor: ...
-    def sin(self) -> Tensor: ...
-    def sinc(self) -> Tensor: ...
-    def sinh(self) -> Tensor: ...
+    def select_scatter(self, src: Tensor | SupportsTorchFunction, dim: builtins.int, index: builtins.int) -> Any:
+        """Return a copy of `input` whose slice at `index` along `dim` is `src`.
+
+        Raises IndexError when the index is out of range, and RuntimeError unless `src` has the shape of the slice.
+
+        >>> tl.select_scatter(tl.zeros(2, 2), tl.ones(2), 0, 0)
+        tensor([[1., 1.],
+                [0., 0.]])
+        """
+    def sgn(self) -> Tensor:
+        """Return each element divided by its absolute value, 0 for 0: the sign, defined for complex numbers too.
+
+        >>> tl.sgn(tl.tensor([3 + 4j, 0j]))
+        tensor([0.6000+0.8000j, 0.0000+0.0000j])
+        """
+    def short(self, memory_format: Any = None) -> Tensor:
+        """Return this tensor with dtype `int16`; itself if it has that already.
+
+        >>> tl.tensor([1, 0]).short().dtype
+        tensorlike.int16
+        """
+    def sigmoid(self) -> Tensor:
+        """Return `1 / (1 + exp(-input))` for each element.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.sigmoid(tl.tensor([0.0, 100.0]))
+        tensor([0.5000, 1.0000])
+        """
+    def sign(self) -> Tensor:
+        """Return -1, 0 or 1 for each element, in its dtype; the derivative is zero.
+
+        For complex elements use `sgn`.
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.sign(tl.tensor([-2.5, 0.0, 3.0]))
+        tensor([-1.,  0.,  1.])
+        """
+    def signbit(self) -> Tensor:
+        """Return whether the sign of each element is negative, which it is for -0.0 too.
+
+        Raises NotImplementedError for complex elements.
+
+        >>> tl.signbit(tl.tensor([-1.0, -0.0, 0.0]))
+        tensor([ True,  True, False])
+        """
+    def sin(self) -> Tensor:
+        """Return the sine of each element, an angle in radians.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.sin(tl.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8415])
+        """
+    def sinc(self) -> Tensor:
+        """Return `sin(pi * input) / (pi * input)` for each element, 1 for 0.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.sinc(tl.tensor([0.0, 0.5, 1.5]))
+        tensor([ 1.0000,  0.6366, -0.2122])
+        """
+    def sinh(self) -> Tensor:
+        """Return the hyperbolic sine of each element.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.sinh(tl.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.1752])
+        """
     @overload
     def slice_inverse(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor: ...
     @overload
-    def slice_inverse(self, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Any: ...
+    def slice_inverse(self, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Any:
+        """Return the view of the memory of `input` with the geometry of `src`: the tensor that a slice was taken from.
+
+        `dim`, `start`, `end` and `step` describe the slice, and are not used. Raises RuntimeError when the memory of
+        `input` is too small.
+
+        >>> x = tl.arange(4)
+        >>> x[1:3].slice_inverse(x, 0, 1, 3)
+        tensor([0, 1, 2, 3])
+        """
     @overload
     def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor: ...
     @overload
-    def slice_scatter(self, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-    def slogdet(self) -> return_types.slogdet: ...
-    def softmax(self, dim: builtins.int, dtype: Dtype | None = None) -> Tensor: ...
-    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> return_types.sort: ...
+    def slice_scatter(self, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return a copy of `input` whose slices from `start` to `end` along `dim`, `step` apart, are those of `src`.
+
+        Raises RuntimeError unless `src` has the shape of those slices.
+
+        >>> tl.slice_scatter(tl.zeros(4), tl.ones(2), 0, 1, 3)
+        tensor([0., 1., 1., 0.])
+        """
+    def slogdet(self) -> return_types.slogdet:
+        """Return the sign and the logarithm of the absolute value of a determinant, as `linalg.slogdet` does.
+
+        >>> tl.slogdet(tl.eye(2)).logabsdet
+        tensor(0.)
+        """
+    def softmax(self, dim: builtins.int, dtype: Dtype | None = None) -> Tensor:
+        """Return the softmax along `dim`: exponentials divided by their sum.
+
+        `dtype` converts the input first; without it integers are refused with a NotImplementedError.
+
+        >>> tl.softmax(tl.tensor([0.0, 0.0]), dim=0)
+        tensor([0.5000, 0.5000])
+        """
+    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> return_types.sort:
+        """Return the elements sorted along `dim` and their indices, as a named tuple (values, indices).
+
+        NaN counts as the largest. Equal elements keep their order, whether `stable` asks for it or not. Complex tensors are
+        refused with a RuntimeError.
+
+        >>> tl.sort(tl.tensor([3, 1, 2]), descending=True)
+        tensorlike.return_types.sort(
+        values=tensor([3, 2, 1]),
+        indices=tensor([0, 2, 1]))
+        """
     @overload
     def sparse_mask(self, mask: Tensor) -> Tensor: ...
     @overload
-    def sparse_mask(self, mask: Tensor | SupportsTorchFunction) -> Any: ...
-    def split(self, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
-    def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
-    def sqrt(self) -> Tensor: ...
-    def square(self) -> Tensor: ...
-    def squeeze(self, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None) -> Tensor: ...
-    def std(self, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor: ...
+    def sparse_mask(self, mask: Tensor | SupportsTorchFunction) -> Any:
+        """Return the elements at the places of the sparse tensor `mask`, as a sparse tensor.
+
+        >>> tl.tensor([1.0, 2.0]).sparse_mask(tl.tensor([0.0, 5.0]).to_sparse()).values()
+        tensor([2.])
+        """
+    def split(self, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """Split this tensor along `dim` into views of one size, except the last, or of given sizes.
+
+        >>> tl.arange(5).split([1, 4])
+        (tensor([0]), tensor([1, 2, 3, 4]))
+        """
+    def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """Split `input` along `dim` into views of the given sizes.
+
+        Raises RuntimeError when the sizes do not sum to the size of the dimension.
+
+        >>> tl.split_with_sizes(tl.arange(3), [1, 2])
+        (tensor([0]), tensor([1, 2]))
+        """
+    def sqrt(self) -> Tensor:
+        """Return the square root of each element, nan for a negative real one.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.sqrt(tl.tensor([4.0, 9.0]))
+        tensor([2., 3.])
+        """
+    def square(self) -> Tensor:
+        """Return the square of each element.
+
+        Booleans give int64; every other dtype stays.
+
+        >>> tl.square(tl.tensor([-2.0, 3.0]))
+        tensor([4., 9.])
+        """
+    def squeeze(self, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None) -> Tensor:
+        """Return a view of `input` without its dimensions of size 1, or without those of them in `dim`.
+
+        >>> tl.ones(1, 2, 1).squeeze().shape, tl.ones(1, 2, 1).squeeze(0).shape
+        (tensorlike.Size([2]), tensorlike.Size([2, 1]))
+        """
+    def std(self, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
+        """Return the standard deviation over the dimensions `dim`, or over all: the square root of `var`.
+
+        >>> tl.std(tl.tensor([[1.0, 3.0], [2.0, 2.0]]), dim=1)
+        tensor([1.4142, 0.0000])
+        """
     @overload
     def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: Any = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor: ...
     @overload
-    def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | SupportsTorchFunction | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: Any = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Any: ...
+    def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | SupportsTorchFunction | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: Any = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Any:
+        """Return the short-time Fourier transform: window overlapping frames of the signal and transform each.
+
+        Takes a signal of shape (time) or (batch, time); the result is (frequency, frame) or (batch, frequency, frame).
+        Raises RuntimeError for lengths that do not match. Composes `unfold` and `fft`.
+
+        Args:
+            n_fft: the size of a frame and of its transform.
+            hop_length: the distance between frames, `n_fft // 4` unless given.
+            win_length: the size of the window, `n_fft` unless given; a shorter one is centred in the frame.
+            window: the weights of the elements of a frame, ones unless given.
+            center: whether to pad the signal on both sides, so that frames are centred at multiples of `hop_length`.
+            pad_mode: the mode of that padding, one of those of `nn.functional.pad`.
+            normalized: whether to divide by the root of `n_fft`.
+            onesided: whether to leave out the redundant frequencies; True for real input unless given.
+            return_complex: whether the result is complex, which must be given for real input; False returns the parts in a
+                last dimension of size 2.
+            align_to_window: whether frames begin where the window does, only without `center`.
+
+        >>> tl.stft(tl.tensor([1.0, 2.0, 3.0, 4.0]), 2, 2, center=False, return_complex=True)
+        tensor([[ 3.+0.j,  7.+0.j],
+                [-1.+0.j, -1.+0.j]])
+        """
     @overload
     def sub(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor: ...
     @overload
-    def sub(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any: ...
+    def sub(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
+        """Return `input - alpha * other`, element by element, with broadcasting.
+
+        The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
+
+        >>> tl.sub(tl.tensor([5, 6]), 2)
+        tensor([3, 4])
+        """
     @overload
     def subtract(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor: ...
     @overload
-    def subtract(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any: ...
-    def sum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Tensor: ...
+    def subtract(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
+        """Return `input - alpha * other`, element by element, with broadcasting.
+
+        The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
+
+        >>> tl.sub(tl.tensor([5, 6]), 2)
+        tensor([3, 4])
+        """
+    def sum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Tensor:
+        """Return the sum of all elements, or over the dimensions `dim`.
+
+        Integers and booleans are summed in int64, half precision in float32; `dtype` converts the input first.
+
+        >>> tl.sum(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+        tensor([4., 6.])
+        """
     @overload
     def sum_to_size(self, *size: builtins.int) -> Tensor: ...
     @overload
-    def sum_to_size(self, size: Sequence[builtins.int]) -> Tensor: ...
+    def sum_to_size(self, size: Sequence[builtins.int]) -> Tensor:
+        """Sum the tensor to the shape `size`, undoing broadcasting (unbroadcast).
+
+        Raises RuntimeError unless `size` broadcasts to its shape. A tensor that has that shape already is returned itself.
+
+        >>> tl.ones(2, 3).sum_to_size(1, 3)
+        tensor([[2., 2., 2.]])
+        """
     @overload
     def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.svd: ...
     @overload
-    def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
-    def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor: ...
-    def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor: ...
-    def t(self) -> Tensor: ...
+    def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
+        """Return the singular value decomposition of a matrix as U, S and V, where `linalg.svd` gives V's adjoint.
+
+        U and V are reduced if `some`, and zeros without `compute_uv`.
+
+        >>> tl.svd(tl.ones(3, 2)).V.shape
+        tensorlike.Size([2, 2])
+
+        Same as PyTorch's function of that name, without its warning to use `linalg.svd` instead.
+        """
+    def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+        """Return a view of `input` with two dimensions exchanged, as `transpose` does.
+
+        >>> tl.ones(2, 3).swapaxes(0, 1).shape
+        tensorlike.Size([3, 2])
+        """
+    def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """Return a view of `input` with two dimensions exchanged, as `transpose` does.
+
+        >>> tl.ones(2, 3).swapdims(0, 1).shape
+        tensorlike.Size([3, 2])
+        """
+    def t(self) -> Tensor:
+        """Return a view of a matrix with its two dimensions exchanged; of fewer dimensions, a view of the same.
+
+        Raises RuntimeError for more than two dimensions.
+
+        >>> tl.ones(2, 3).t().shape
+        tensorlike.Size([3, 2])
+        """
     @overload
     def take(self, index: Tensor) -> Tensor: ...
     @overload
-    def take(self, index: Tensor | SupportsTorchFunction) -> Any: ...
+    def take(self, index: Tensor | SupportsTorchFunction) -> Any:
+        """Return the elements of the flattened `input` selected by `index`; negative indices count from the end.
+
+        Raises IndexError for an index out of range, and RuntimeError unless `index` is int64.
+
+        >>> tl.take(tl.tensor([[1, 2], [3, 4]]), tl.tensor([0, 3]))
+        tensor([1, 4])
+        """
     @overload
     def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor: ...
     @overload
-    def take_along_dim(self, indices: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any: ...
-    def tan(self) -> Tensor: ...
-    def tanh(self) -> Tensor: ...
+    def take_along_dim(self, indices: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
+        """Return the elements of `input` selected by `indices` along `dim`; the other dimensions broadcast.
+
+        Without `dim` the input is flattened. Raises RuntimeError when the numbers of dimensions differ.
+
+        >>> x = tl.tensor([[3, 1], [2, 4]])
+        >>> tl.take_along_dim(x, tl.tensor([[0]]), 1)
+        tensor([[3],
+                [2]])
+        """
+    def tan(self) -> Tensor:
+        """Return the tangent of each element, an angle in radians.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.tan(tl.tensor([0.0, 1.0]))
+        tensor([0.0000, 1.5574])
+        """
+    def tanh(self) -> Tensor:
+        """Return the hyperbolic tangent of each element.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.tanh(tl.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
+        """
     @overload
     def tensor_split(self, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> builtins.tuple[Tensor, ...]: ...
     @overload
-    def tensor_split(self, indices_or_sections: Tensor | SupportsTorchFunction | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> Any: ...
+    def tensor_split(self, indices_or_sections: Tensor | SupportsTorchFunction | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> Any:
+        """Split `input` along `dim` into a number of views, or at the given indices.
+
+        Raises RuntimeError for fewer than one part.
+
+        >>> tl.tensor_split(tl.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+        >>> tl.tensor_split(tl.arange(5), (1, 4))
+        (tensor([0]), tensor([1, 2, 3]), tensor([4]))
+        """
     @overload
     def tile(self, *dims: builtins.int) -> Tensor: ...
     @overload
-    def tile(self, dims: Sequence[builtins.int]) -> Tensor: ...
+    def tile(self, dims: Sequence[builtins.int]) -> Tensor:
+        """Return `dims` copies of this tensor side by side along its last dimensions.
+
+        >>> tl.tensor([[1, 2]]).tile(2, 2)
+        tensor([[1, 2, 1, 2],
+                [1, 2, 1, 2]])
+        """
     @overload
     def to(self, dtype: DtypeLike | None, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Tensor: ...
     @overload
@@ -6765,68 +9215,281 @@ class PlainResults(Tensor):
     @overload
     def to(self, other: Tensor, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Tensor: ...
     @overload
-    def to(self, other: Tensor | SupportsTorchFunction, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Any: ...
-    def to_dense(self, dtype: Any = None, *, masked_grad: builtins.bool | None = None) -> Tensor: ...
-    def to_sparse(self, sparse_dim: builtins.int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: builtins.int | None = None) -> Tensor: ...
-    def to_sparse_coo(self) -> Tensor: ...
-    def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> return_types.topk: ...
-    def trace(self) -> Tensor: ...
-    def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor: ...
+    def to(self, other: Tensor | SupportsTorchFunction, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Any:
+        """Return this tensor with another dtype, on another device, or like another tensor; itself if nothing changes.
+
+        Takes `to(dtype)`, `to(device, dtype)`, `to(other)` and the keywords `dtype`, `device`, `non_blocking`, `copy` and
+        `memory_format`.
+
+        >>> tl.tensor([1, 2]).to(tl.float32)
+        tensor([1., 2.])
+        """
+    def to_dense(self, dtype: Any = None, *, masked_grad: builtins.bool | None = None) -> Tensor:
+        """Return the tensor itself, which is stored whole, or a copy of another dtype.
+
+        >>> tl.ones(2).to_dense()
+        tensor([1., 1.])
+        """
+    def to_sparse(self, sparse_dim: builtins.int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: builtins.int | None = None) -> Tensor:
+        """Return the tensor with only the elements stored that are not zero, by their coordinates.
+
+        `sparse_dim` dimensions are stored by coordinates, all of them unless given; the others whole, as far as there is an
+        element that is not zero. Raises NotImplementedError for a `layout` other than `sparse_coo`.
+
+        >>> tl.tensor([0.0, 3.0]).to_sparse()
+        tensor(indices=tensor([[1]]),
+               values=tensor([3.]),
+               size=(2,), nnz=1, layout=tensorlike.sparse_coo)
+        """
+    def to_sparse_coo(self) -> Tensor:
+        """Return the tensor with only the elements stored that are not zero, as `to_sparse()`.
+
+        >>> tl.tensor([0.0, 3.0]).to_sparse_coo().values()
+        tensor([3.])
+        """
+    def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> return_types.topk:
+        """Return the `k` largest (or smallest) elements along `dim` and their indices, as a named tuple (values, indices).
+
+        NaN counts as the largest. Raises RuntimeError when there are fewer than `k`, and for boolean and complex tensors.
+
+        >>> tl.topk(tl.tensor([1.0, 4.0, 2.0, 3.0]), 2)
+        tensorlike.return_types.topk(
+        values=tensor([4., 3.]),
+        indices=tensor([1, 3]))
+        """
+    def trace(self) -> Tensor:
+        """Return the sum of the diagonal of a matrix; int64 for integers.
+
+        Raises RuntimeError for other than two dimensions.
+
+        >>> tl.trace(tl.tensor([[1, 2], [3, 4]]))
+        tensor(5)
+        """
+    def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """Return a view of `input` with two dimensions exchanged.
+
+        >>> tl.ones(2, 3).transpose(0, 1).shape
+        tensorlike.Size([3, 2])
+        """
     @overload
     def triangular_solve(self, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: builtins.tuple[Tensor, ...] | None = None) -> return_types.triangular_solve: ...
     @overload
-    def triangular_solve(self, A: Tensor | SupportsTorchFunction, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any: ...
-    def tril(self, diagonal: builtins.int = 0) -> Tensor: ...
-    def triu(self, diagonal: builtins.int = 0) -> Tensor: ...
+    def triangular_solve(self, A: Tensor | SupportsTorchFunction, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
+        """Return the solution X of A X = b for triangular matrices A, or for their transposes, and a copy of A.
+
+        >>> tl.triangular_solve(tl.tensor([[3.0], [4.0]]), tl.tensor([[1.0, 1.0], [0.0, 2.0]])).solution
+        tensor([[1.],
+                [2.]])
+
+        Same as PyTorch's function of that name, without its warning to use `linalg.solve_triangular` instead.
+        """
+    def tril(self, diagonal: builtins.int = 0) -> Tensor:
+        """Return the matrices in the last two dimensions of `input` with zeros above a diagonal (0 is the main one).
+
+        Raises RuntimeError for fewer than two dimensions.
+
+        >>> tl.tril(tl.ones(2, 2))
+        tensor([[1., 0.],
+                [1., 1.]])
+        """
+    def triu(self, diagonal: builtins.int = 0) -> Tensor:
+        """Return the matrices in the last two dimensions of `input` with zeros below a diagonal (0 is the main one).
+
+        Raises RuntimeError for fewer than two dimensions.
+
+        >>> tl.triu(tl.ones(2, 2))
+        tensor([[1., 1.],
+                [0., 1.]])
+        """
     @overload
     def true_divide(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def true_divide(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
-    def trunc(self) -> Tensor: ...
+    def true_divide(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the quotient of `input` and `other`, element by element, with broadcasting: `div` without rounding.
+
+        Integers give the default floating-point dtype.
+
+        >>> tl.true_divide(tl.tensor([1, 2]), 4)
+        tensor([0.2500, 0.5000])
+        """
+    def trunc(self) -> Tensor:
+        """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
+
+        Raises NotImplementedError for boolean and complex elements.
+
+        >>> tl.trunc(tl.tensor([1.7, -1.7]))
+        tensor([ 1., -1.])
+        """
     @overload
     def type(self, dtype: None = None, non_blocking: builtins.bool = False) -> builtins.str: ...
     @overload
-    def type(self, dtype: Any, non_blocking: builtins.bool = False) -> Tensor: ...
+    def type(self, dtype: Any, non_blocking: builtins.bool = False) -> Tensor:
+        """Return the name of this tensor's type, or this tensor with another dtype.
+
+        Takes dtypes, the legacy types and their names: `x.type(tl.DoubleTensor)`, `x.type("torch.DoubleTensor")`.
+
+        >>> tl.ones(2).type()
+        'tensorlike.FloatTensor'
+        >>> tl.ones(2).type("torch.IntTensor")
+        tensor([1, 1], dtype=tensorlike.int32)
+        """
     @overload
     def type_as(self, other: Tensor) -> Tensor: ...
     @overload
-    def type_as(self, other: Tensor | SupportsTorchFunction) -> Any: ...
-    def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
-    def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor: ...
-    def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor: ...
+    def type_as(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return this tensor with the dtype and on the device of `other`.
+
+        >>> tl.tensor([1]).type_as(tl.ones(1))
+        tensor([1.])
+        """
+    def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """Remove dimension `dim`; return a tuple of views, one for each index.
+
+        Raises IndexError for a tensor without dimensions.
+
+        >>> tl.unbind(tl.tensor([[1, 2], [3, 4]]))
+        (tensor([1, 2]), tensor([3, 4]))
+        """
+    def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
+        """Return a view of `input` with dimension `dim` split into several of the given sizes, one of which may be -1.
+
+        Raises RuntimeError unless their product is the size of the dimension.
+
+        The method is overridable too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+        >>> tl.ones(2, 6).unflatten(1, (-1, 2)).shape
+        tensorlike.Size([2, 3, 2])
+        """
+    def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
+        """Return a view of the sliding windows of `size` elements, `step` apart, along a dimension, as a last dimension.
+
+        Raises RuntimeError when `size` is larger than the dimension, or `step` is not positive.
+
+        >>> tl.arange(4).unfold(0, 2, 1)
+        tensor([[0, 1],
+                [1, 2],
+                [2, 3]])
+        """
     @overload
     def unique(self, sorted: builtins.bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Tensor: ...
     @overload
-    def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> builtins.tuple[Tensor, ...]: ...
+    def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> builtins.tuple[Tensor, ...]:
+        """Return the distinct elements in ascending order, or the distinct slices along `dim`.
+
+        With `return_inverse` also the index of each element in the result; with `return_counts`, the number of occurrences.
+        Every NaN is distinct. The order is ascending whether `sorted` asks for it or not. The result has no derivative.
+        Complex tensors are refused with a NotImplementedError.
+
+        >>> tl.unique(tl.tensor([3, 1, 2, 1]), return_counts=True)
+        (tensor([1, 2, 3]), tensor([2, 1, 1]))
+        """
     @overload
     def unique_consecutive(self, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Tensor: ...
     @overload
-    def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> builtins.tuple[Tensor, ...]: ...
-    def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
-    def unsafe_split(self, split_size: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
-    def unsafe_split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
-    def unsqueeze(self, dim: builtins.int) -> Tensor: ...
-    def var(self, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor: ...
+    def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> builtins.tuple[Tensor, ...]:
+        """Collapse each run of equal consecutive elements (or slices along `dim`) to its first.
+
+        With `return_inverse` also the index of each element in the result; with `return_counts`, the lengths of the runs.
+        The result has no derivative. Complex tensors are refused with a NotImplementedError.
+
+        >>> tl.unique_consecutive(tl.tensor([1, 1, 2, 2, 1]))
+        tensor([1, 2, 1])
+        """
+    def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """Return the parts that `chunk` returns, each in its own memory, so that it can be written to.
+
+        >>> tl.unsafe_chunk(tl.arange(3), 2)
+        (tensor([0, 1]), tensor([2]))
+        """
+    def unsafe_split(self, split_size: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """Return the parts that `split` returns, each in its own memory, so that it can be written to.
+
+        >>> tl.unsafe_split(tl.arange(3), 2)
+        (tensor([0, 1]), tensor([2]))
+        """
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """Return the parts that `split_with_sizes` returns, each in its own memory, so that it can be written to.
+
+        >>> tl.unsafe_split_with_sizes(tl.arange(3), [1, 2])
+        (tensor([0]), tensor([1, 2]))
+        """
+    def unsqueeze(self, dim: builtins.int) -> Tensor:
+        """Return a view of `input` with a dimension of size 1 inserted before dimension `dim`.
+
+        >>> tl.ones(2).unsqueeze(0).shape, tl.ones(2).unsqueeze(-1).shape
+        (tensorlike.Size([1, 2]), tensorlike.Size([2, 1]))
+        """
+    def var(self, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
+        """Return the variance over the dimensions `dim`, or over all: the sum of squared deviations, divided by their
+        number minus `correction`.
+
+        `correction` is 1 unless given; `unbiased` (which may stand in the place of `dim`) is the older form, True for 1 and
+        False for 0. The variance of complex numbers is real. Raises RuntimeError for integers.
+
+        >>> tl.var(tl.tensor([1.0, 2.0, 3.0, 4.0]), correction=0)
+        tensor(1.2500)
+        """
     @overload
     def vdot(self, other: Tensor) -> Tensor: ...
     @overload
-    def vdot(self, other: Tensor | SupportsTorchFunction) -> Any: ...
+    def vdot(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return the sum of the products of the elements of two vectors, those of the first conjugated.
+
+        Raises RuntimeError for anything else than two vectors of one length and dtype.
+
+        >>> tl.vdot(tl.tensor([1j]), tl.tensor([1j]))
+        tensor(1.+0.j)
+        """
     @overload
     def view(self, dtype: Dtype) -> Tensor: ...
     @overload
     def view(self, *size: builtins.int) -> Tensor: ...
     @overload
-    def view(self, size: Sequence[builtins.int]) -> Tensor: ...
+    def view(self, size: Sequence[builtins.int]) -> Tensor:
+        """Return a view of this tensor: `view(*shape)` of another shape, `view(dtype)` of the same bits as another dtype.
+
+        One size may be -1: it is inferred from the others. Raises RuntimeError when the sizes do not match, or when no view
+        of that shape exists; `reshape` makes a copy then.
+
+        >>> tl.arange(4).view(2, -1)
+        tensor([[0, 1],
+                [2, 3]])
+        >>> tl.ones(1).view(tl.int32)
+        tensor([1065353216], dtype=tensorlike.int32)
+        """
     @overload
     def view_as(self, other: Tensor) -> Tensor: ...
     @overload
-    def view_as(self, other: Tensor | SupportsTorchFunction) -> Any: ...
-    def vsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]: ...
+    def view_as(self, other: Tensor | SupportsTorchFunction) -> Any:
+        """Return a view of this tensor in the shape of `other`.
+
+        >>> tl.arange(4).view_as(tl.ones(2, 2))
+        tensor([[0, 1],
+                [2, 3]])
+        """
+    def vsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
+        """Split `input` along its first dimension: evenly, or at given indices.
+
+        >>> tl.vsplit(tl.tensor([[1, 2], [3, 4]]), 2)
+        (tensor([[1, 2]]), tensor([[3, 4]]))
+        """
     @overload
     def where(self, condition: Tensor, other: Tensor | Number) -> Tensor: ...
     @overload
-    def where(self, condition: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def where(self, condition: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return the elements of this tensor where `condition` is true and those of `other` elsewhere.
+
+        >>> tl.tensor([1.0, 2.0]).where(tl.tensor([True, False]), 0)
+        tensor([1., 0.])
+        """
     @overload
     def xlogy(self, other: Tensor | Number) -> Tensor: ...
     @overload
-    def xlogy(self, other: Tensor | SupportsTorchFunction | Number) -> Any: ...
+    def xlogy(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
+        """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
+
+        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+
+        >>> tl.xlogy(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
+        tensor([0., 0.])
+        """
