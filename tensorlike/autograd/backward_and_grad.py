@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from tensorlike.dispatch.api import handle_torch_function, has_torch_function
 from tensorlike.dispatch.core import PLAIN
@@ -13,7 +13,18 @@ from . import engine
 from .node import GradientEdge, edge_of, like_edge
 from .tensor_base import PROVIDED, TensorBase
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tensorlike.dispatch.protocol import SupportsTorchFunction
+    from tensorlike.tensor.tensor import Tensor
+
 __all__ = ["backward", "grad"]
+
+K = TypeVar("K")
+_OneOrMore: TypeAlias = "Tensor | GradientEdge | Iterable[Tensor | GradientEdge]"
+_OfTypes: TypeAlias = "SupportsTorchFunction | Iterable[SupportsTorchFunction]"
+
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
     """Return a value, or the values of any iterable of several, as a tuple."""
@@ -109,6 +120,68 @@ def _input_edge(tensor: Any, index: int) -> Any:
     return edge
 
 
+@overload
+def grad(  # type: ignore[overload-overlap]  # A dict is an iterable, of its keys.
+    outputs: _OneOrMore,
+    inputs: dict[K, Any],
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: Literal[False] | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> dict[K, Tensor]: ...
+@overload
+def grad(  # type: ignore[overload-overlap]  # A dict is an iterable, of its keys.
+    outputs: _OneOrMore,
+    inputs: dict[K, Any],
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    *,
+    allow_unused: bool,
+    is_grads_batched: bool = False,
+    materialize_grads: Literal[False] = False,
+) -> dict[K, Tensor | None]: ...
+@overload
+def grad(
+    outputs: _OneOrMore,
+    inputs: _OneOrMore,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: Literal[False] | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...]: ...
+@overload
+def grad(
+    outputs: _OneOrMore,
+    inputs: _OneOrMore,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    *,
+    allow_unused: bool,
+    is_grads_batched: bool = False,
+    materialize_grads: Literal[False] = False,
+) -> tuple[Tensor | None, ...]: ...
+@overload
+def grad(
+    outputs: _OneOrMore | _OfTypes,
+    inputs: _OneOrMore | _OfTypes,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any: ...
 def grad(
     outputs: Any,
     inputs: Any,

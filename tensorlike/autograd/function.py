@@ -6,7 +6,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from tensorlike._absent import explain_absent_names
 from tensorlike._native import core
@@ -31,6 +31,14 @@ from .tensor_base import PROVIDED, TensorBase, version_counter, wrap
 explain_absent_names(__name__)
 
 __all__ = ["Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
+
+Returned = TypeVar("Returned", covariant=True)
+
+
+class _Returning(Protocol[Returned]):
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Returned: ...
+
 
 class FunctionMeta(type):
     """The metaclass of Function: makes the node class of each one, named after it.
@@ -118,27 +126,29 @@ class Function(metaclass=FunctionMeta):
         """
         raise NotImplementedError("vmap is not implemented: define it, or set generate_vmap_rule = True.")
 
+    # The result is that of `forward`.
     @classmethod
     @answered_by_core
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+    def apply(cls: type[_Returning[Returned]], *args: Any, **kwargs: Any) -> Returned:
         """Run `forward` on the arguments and record the result.
 
         Tensors among the arguments that require grad receive gradients; lists, dicts and other containers are not
         opened. `forward` may return one value or a tuple of them; values other than tensors are returned unchanged.
         With `setup_context`, arguments left out are filled in from the defaults of `forward`.
         """
-        splits = cls.setup_context is not Function.setup_context
+        function: type[Function] = cls  # type: ignore[assignment]  # `cls` is annotated for callers.
+        splits = function.setup_context is not Function.setup_context
         if kwargs or splits:
-            args = _bound(cls, args, kwargs, splits)
+            args = _bound(function, args, kwargs, splits)
         if PROVIDED.apply_transformed is not None and not PLAIN.issuperset(map(type, args)):
-            answer = PROVIDED.apply_transformed(cls, args)
+            answer: Any = PROVIDED.apply_transformed(function, args)
             if answer is not NotImplemented:
-                return answer
-        output, node = cls._recorded(args, splits)
+                return answer  # type: ignore[no-any-return]
+        output, node = function._recorded(args, splits)
         if node._tl_saved_for_forward is not None:
             # Used by `jvp` alone. Kept longer, an output among them would keep itself alive through its own history.
             node._tl_saved_for_forward = None
-        return output
+        return output  # type: ignore[no-any-return]
 
     @classmethod
     def _recorded(cls, args: tuple[Any, ...], splits: bool) -> tuple[Any, FunctionNode]:

@@ -24,7 +24,7 @@ def _gradient(call: Callable[[Tensor], Tensor], like: Tensor, shape: Sequence[in
         # The value does not matter: one element stands for all.
         operand = like.new_zeros(1).expand(tuple(shape)).requires_grad_()
         (found,) = grad(call(operand), operand, grad_output, create_graph=record)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _make(n: int) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:

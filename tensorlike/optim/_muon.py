@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import tensorlike as tl
 from tensorlike.tensor import Tensor
@@ -93,8 +93,10 @@ class Muon(Optimizer):
                         f"Muon only supports 2D parameters whereas we found a parameter with size: {parameter.size()}"
                     )
 
-    def step(self, closure: Any = None) -> Any:
-        return self._step(closure)
+    if not TYPE_CHECKING:  # To type checkers it is the base's.
+
+        def step(self, closure=None):
+            return self._step(closure)
 
     def _update(self, parameter: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         if parameter.is_complex():

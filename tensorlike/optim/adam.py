@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -130,8 +129,10 @@ class Adam(Optimizer):
         )
         check_implementation(foreach, fused, differentiable)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        return self._step(closure)
+    if not TYPE_CHECKING:  # To type checkers it is the base's.
+
+        def step(self, closure=None):
+            return self._step(closure)
 
     def _plan(self, group: Group) -> Plan | None:
         if group["differentiable"]:

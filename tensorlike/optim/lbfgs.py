@@ -10,7 +10,7 @@ import numpy as np
 import tensorlike as tl
 from tensorlike.tensor import Tensor
 
-from .optimizer import Optimizer, ParamsT, State
+from .optimizer import Loss, Optimizer, ParamsT, State
 from .options import check_rate, number
 
 __all__ = ["LBFGS"]
@@ -210,12 +210,12 @@ class LBFGS(Optimizer):
             direction += steps[i] * (shares[i] - changes[i].dot(direction) * inverses[i])
         return direction
 
-    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Loss]) -> Loss:  # type: ignore[override]
         """Update the parameters, calling `closure` several times; return its first result."""
         if len(self.param_groups) != 1:
             raise AssertionError(f"Expected exactly one param_group, but got {len(self.param_groups)}")
         with tl.no_grad():
-            return self._minimize(closure)
+            return self._minimize(closure)  # type: ignore[no-any-return]
 
     def _minimize(self, closure: Callable[[], Any]) -> Any:
         group = self.param_groups[0]

@@ -7,7 +7,7 @@ import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, overload
 
 import tensorlike as tl
 from tensorlike._absent import explain_absent_names
@@ -38,6 +38,7 @@ params_t: TypeAlias = ParamsT
 _params_t: TypeAlias = ParamsT
 Group = dict[str, Any]
 State = dict[str, Any]
+Loss = TypeVar("Loss")
 
 
 class _RequiredParameter:
@@ -139,6 +140,10 @@ class Optimizer:
 
     # Updating
 
+    @overload
+    def step(self, closure: None = None) -> None: ...
+    @overload
+    def step(self, closure: Callable[[], Loss]) -> Loss: ...
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; return the result of `closure`.
 

@@ -6,8 +6,7 @@ NumPy's on blocks of raw memory, and the public ones on tensors: of subclasses, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,8 +34,10 @@ class ElementwiseOptimizer(Optimizer):
 
     _in_tensors: tuple[str, ...] = ("step",)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        return self._step(closure)
+    if not TYPE_CHECKING:  # To type checkers it is the base's.
+
+        def step(self, closure=None):
+            return self._step(closure)
 
     @staticmethod
     def _advance(state: State) -> float:

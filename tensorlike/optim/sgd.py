@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -107,8 +106,10 @@ class SGD(Optimizer):
         )
         check_implementation(foreach, fused, differentiable)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        return self._step(closure)
+    if not TYPE_CHECKING:  # To type checkers it is the base's.
+
+        def step(self, closure=None):
+            return self._step(closure)
 
     def _check_foreach(self, group: Group) -> None:
         """Do nothing: PyTorch's SGD records either implementation."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import tensorlike as tl
 from tensorlike.tensor import Tensor
@@ -59,8 +59,10 @@ class SparseAdam(Optimizer):
         if of_complex:
             raise ValueError(f"Complex params at indices {of_complex}: SparseAdam does not support complex parameters")
 
-    def step(self, closure: Any = None) -> Any:
-        return self._step(closure)
+    if not TYPE_CHECKING:  # To type checkers it is the base's.
+
+        def step(self, closure=None):
+            return self._step(closure)
 
     def _update(self, parameter: Tensor, gradient: Tensor, state: State, group: Group) -> None:
         if not gradient.is_sparse:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
@@ -20,6 +20,23 @@ from .reverse import differentiable_alias
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
 
 ArgNums = int | tuple[int, ...]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+T = TypeVar("T", bound=Tensor)
+Aux = TypeVar("Aux")
+#: The first argument, whose type the gradient has; Any as the bound, for functions without annotations.
+A = TypeVar("A", bound=Any)
+
+
+class _Jacobian(Protocol[P, R_co]):
+    # Not Callable: where an argument without annotations fits both overloads, mypy takes Any for results of two kinds,
+    # but an untyped function, whose call it refuses, for two functions.
+    @property
+    def __wrapped__(self) -> Callable[..., Any]: ...
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
 
 
 # Note [Outer differentiation] A transform's results are plain unless code outside of it differentiates too: a transform
@@ -142,6 +159,22 @@ def _split_aux(result: Any, name: str) -> tuple[Any, Any]:
     return result
 
 
+@overload
+def grad_and_value(  # type: ignore[overload-overlap]
+    func: Callable[Concatenate[A, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[A, P], tuple[A, R]]: ...
+@overload
+def grad_and_value(  # type: ignore[overload-overlap]
+    func: Callable[Concatenate[A, P], tuple[R, Aux]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[A, P], tuple[A, tuple[R, Aux]]]: ...
+@overload
+def grad_and_value(
+    func: Callable[P, R], argnums: tuple[int, ...], has_aux: Literal[False] = False
+) -> Callable[P, tuple[tuple[Any, ...], R]]: ...
+@overload
+def grad_and_value(
+    func: Callable[P, R], argnums: ArgNums, has_aux: bool = False
+) -> Callable[P, tuple[Any, R]]: ...
 def grad_and_value(
     func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False
 ) -> Callable[..., tuple[Any, Any]]:
@@ -178,6 +211,20 @@ def grad_and_value(
     return differentiated
 
 
+@overload
+def grad(
+    func: Callable[Concatenate[A, P], Any], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[A, P], A]: ...
+@overload
+def grad(
+    func: Callable[Concatenate[A, P], tuple[Any, Aux]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[A, P], tuple[A, Aux]]: ...
+@overload
+def grad(
+    func: Callable[P, Any], argnums: tuple[int, ...], has_aux: Literal[False] = False
+) -> Callable[P, tuple[Any, ...]]: ...
+@overload
+def grad(func: Callable[P, Any], argnums: ArgNums, has_aux: bool = False) -> Callable[P, Any]: ...
 def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the gradient of `func` with respect to the arguments `argnums`.
 
@@ -204,6 +251,20 @@ def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) 
     return differentiated
 
 
+@overload
+def vjp(
+    func: Callable[..., R], *primals: Tensor, has_aux: Literal[False] = False
+) -> tuple[R, Callable[..., tuple[Tensor, ...]]]: ...
+@overload
+def vjp(
+    func: Callable[..., R], *primals: Any, has_aux: Literal[False] = False
+) -> tuple[R, Callable[..., tuple[Any, ...]]]: ...
+@overload
+def vjp(
+    func: Callable[..., tuple[R, Aux]], *primals: Any, has_aux: Literal[True]
+) -> tuple[R, Callable[..., tuple[Any, ...]], Aux]: ...
+@overload
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Return `func(*primals)` and a function that maps a cotangent of it to those of the primals.
 
@@ -254,6 +315,18 @@ def _tensors_of(output: Any, name: str) -> list[Any]:
     return found
 
 
+@overload
+def jvp(
+    func: Callable[..., R], primals: Any, tangents: Any, *, strict: bool = False, has_aux: Literal[False] = False
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    func: Callable[..., tuple[R, Aux]], primals: Any, tangents: Any, *, strict: bool = False, has_aux: Literal[True]
+) -> tuple[R, R, Aux]: ...
+@overload
+def jvp(
+    func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool
+) -> tuple[Any, ...]: ...
 @restoring
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """Return `func(*primals)` and its derivative along `tangents`, which have the shapes of the primals.
@@ -318,6 +391,19 @@ def _direction(value: Any, level: Level, strict: bool) -> Any:
     return value.new_zeros(value.shape)
 
 
+# The Jacobian of one tensor has the structure of the function's result.
+@overload
+def jacrev(
+    func: Callable[Concatenate[T, P], R],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[False] = False,
+    chunk_size: int | None = None,
+) -> Callable[Concatenate[T, P], R]: ...
+@overload
+def jacrev(
+    func: Callable[P, Any], argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None
+) -> _Jacobian[P, Any]: ...
 def jacrev(
     func: Callable[..., Any], argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None
 ) -> Callable[..., Any]:
@@ -379,6 +465,18 @@ def basis_of(tensor: Any) -> Any:
     return eye(count, dtype=tensor.dtype, device=where.device).reshape(count, *tensor.shape)
 
 
+@overload
+def jacfwd(
+    func: Callable[Concatenate[T, P], R],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    *,
+    randomness: str = "error",
+) -> Callable[Concatenate[T, P], R]: ...
+@overload
+def jacfwd(
+    func: Callable[P, Any], argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> _Jacobian[P, Any]: ...
 def jacfwd(
     func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
@@ -451,6 +549,10 @@ def _examples(value: Any) -> Any:
     return tree_map(plain, value)
 
 
+@overload
+def hessian(func: Callable[Concatenate[T, P], R], argnums: Literal[0] = 0) -> Callable[Concatenate[T, P], R]: ...
+@overload
+def hessian(func: Callable[P, Any], argnums: ArgNums = 0) -> _Jacobian[P, Any]: ...
 def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
     """Return a function that computes the Hessian of `func`: forward over reverse mode.
 
@@ -464,7 +566,7 @@ def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any
 
 
 @restoring
-def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(func: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
     """Return `func(*primals)` and the linear function that maps tangents of the primals to those of the output.
 
     `func` runs once; the linear function can be called again and again, at the cost of the derivative alone.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from tensorlike.dispatch.modes import TorchFunctionMode
 from tensorlike.dispatch.operation import Form, form_of
@@ -19,18 +19,20 @@ from .levels import Level, follow, leaves, push_level, tree_map, without_level
 
 __all__ = ["vmap"]
 
+P = ParamSpec("P")
+R = TypeVar("R")
 InDims = Any
 OutDims = Any
 
 
 def vmap(
-    func: Callable[..., Any],
+    func: Callable[P, R],
     in_dims: InDims = 0,
     out_dims: OutDims = 0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
-) -> Callable[..., Any]:
+) -> Callable[P, R]:
     """Return a function that maps `func` over a dimension of its inputs, computing all examples together.
 
     `in_dims` is the mapped dimension of each input (None: every example gets all of it), as one number or in the

@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Self, SupportsIndex, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, SupportsIndex, TypeVar, overload
 
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter
@@ -17,6 +17,19 @@ from .module import Module, block, indented, type_name
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 T = TypeVar("T")
+Returned = TypeVar("Returned", covariant=True)
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    Last = TypeVarWithDefault("Last", default=Any)
+    Result = TypeVarWithDefault("Result", default=Tensor)
+else:
+    Result = TypeVar("Result")
+
+
+class _Returning(Protocol[Returned]):
+    @property
+    def forward(self) -> Callable[..., Returned]: ...
 
 
 def _position(index: SupportsIndex, size: int) -> int:
@@ -91,7 +104,7 @@ class _ModuleSequence(Module):
         return module
 
 
-class Sequential(_ModuleSequence):
+class Sequential(_ModuleSequence, Generic[Result]):
     """A chain of modules, each called with the result of the one before.
 
     Takes the modules, or an ordered dict of them with their names.
@@ -108,7 +121,14 @@ class Sequential(_ModuleSequence):
     Source: PyTorch's `torch.nn.Sequential`.
     """
 
-    def __init__(self, *args: Any) -> None:
+    # The last module returns what the chain does.
+    @overload
+    def __init__(self: Sequential[Last], *args: *tuple[*tuple[Module, ...], _Returning[Last]]) -> None: ...
+    @overload
+    def __init__(self: Sequential[Any], *args: Module) -> None: ...
+    @overload
+    def __init__(self: Sequential[Any], named: OrderedDict[str, Any], /) -> None: ...
+    def __init__(self, *args: Any) -> None:  # type: ignore[misc]
         super().__init__()
         named: Iterable[tuple[str, Any]] = ((str(number), module) for number, module in enumerate(args))
         if len(args) == 1 and isinstance(args[0], OrderedDict):
@@ -116,13 +136,13 @@ class Sequential(_ModuleSequence):
         for name, module in named:
             self.add_module(name, module)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Any) -> Result:
         for module in self._modules.values():
             input = module(input)
-        return input
+        return input  # type: ignore[no-any-return]
 
     @overload
-    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: slice) -> Sequential[Any]: ...
     @overload
     def __getitem__(self, index: SupportsIndex) -> Module: ...
     def __getitem__(self, index: SupportsIndex | slice) -> Module:
@@ -152,19 +172,19 @@ class Sequential(_ModuleSequence):
             self.append(module)
         return self
 
-    def __add__(self, other: Any) -> Sequential:
+    def __add__(self, other: Any) -> Sequential[Any]:
         return Sequential(*self, *self._checked(other))
 
     def __iadd__(self, other: Any) -> Self:
         return self.extend(self._checked(other))
 
     @staticmethod
-    def _checked(other: Any) -> Sequential:
+    def _checked(other: Any) -> Sequential[Any]:
         if not isinstance(other, Sequential):
             raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return other
 
-    def __mul__(self, other: int) -> Sequential:
+    def __mul__(self, other: int) -> Sequential[Any]:
         return Sequential(*(list(self) * self._times(other)))
 
     __rmul__ = __mul__

@@ -16,7 +16,7 @@ from . import _utils
 from ._utils.collate import default_collate, default_convert
 from ._utils.fetch import Fetcher, IterableFetcher, MapFetcher
 from ._utils.worker import get_worker_info
-from .dataset import Dataset, IterableDataset
+from .dataset import IterableDataset, Samples
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, random_seed
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
@@ -102,7 +102,7 @@ class DataLoader(Generic[T_co]):
 
     def __init__(
         self,
-        dataset: Dataset[T_co] | Any,
+        dataset: Samples[T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None,

@@ -6,9 +6,10 @@ import itertools
 import math
 import warnings
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from typing import Any, Generic, Protocol, TypeVar
 
+from typing_extensions import TypeVar as TypeVarWithDefault
 from typing_extensions import deprecated
 
 import tensorlike as tl
@@ -26,6 +27,17 @@ __all__ = [
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
+Rows = TypeVarWithDefault("Rows", bound=Any, default="tl.Tensor")
+
+
+class Samples(Protocol[T_co]):
+    """Samples by index: a dataset, a list, or any other object with `__getitem__`."""
+
+    def __getitem__(self, index: Any, /) -> T_co: ...
+
+
+class SizedSamples(Samples[T_co], Sized, Protocol[T_co]):
+    """Samples by index whose number is known."""
 
 
 class Dataset(Generic[T_co]):
@@ -61,7 +73,7 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
         return ChainDataset([self, other])
 
 
-class TensorDataset(Dataset[tuple[Any, ...]]):
+class TensorDataset(Dataset[tuple[Rows, ...]]):
     """A dataset whose samples are the tuples of the rows of some tensors.
 
     Raises AssertionError for tensors of different first sizes.
@@ -70,14 +82,14 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
     (tensor(1), tensor([1., 1.]))
     """
 
-    tensors: tuple[Any, ...]
+    tensors: tuple[Rows, ...]
 
-    def __init__(self, *tensors: Any) -> None:
+    def __init__(self, *tensors: Rows) -> None:
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
 
-    def __getitem__(self, index: Any) -> tuple[Any, ...]:
+    def __getitem__(self, index: Any) -> tuple[Rows, ...]:
         return tuple([tensor[index] for tensor in self.tensors])
 
     def __len__(self) -> int:
@@ -155,7 +167,7 @@ class ConcatDataset(Dataset[T_co]):
         """Return the running sums of the lengths of some datasets."""
         return list(itertools.accumulate(len(dataset) for dataset in sequence))
 
-    def __init__(self, datasets: Iterable[Any]) -> None:
+    def __init__(self, datasets: Iterable[Samples[T_co]]) -> None:
         super().__init__()
         self.datasets = list(datasets)
         if not self.datasets:
@@ -217,7 +229,7 @@ class Subset(Dataset[T_co]):
     dataset: Any
     indices: Sequence[int]
 
-    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+    def __init__(self, dataset: Samples[T_co], indices: Sequence[int]) -> None:
         self.dataset = dataset
         self.indices = indices
         kind = type(self)
@@ -255,8 +267,8 @@ def _sizes_of_fractions(total: int, fractions: Sequence[float]) -> list[int]:
 
 
 def random_split(
-    dataset: Any, lengths: Sequence[float], generator: tl.Generator | None = tl.default_generator
-) -> list[Subset[Any]]:
+    dataset: SizedSamples[T], lengths: Sequence[float], generator: tl.Generator | None = tl.default_generator
+) -> list[Subset[T]]:
     """Split a dataset at random into subsets of the given lengths, or fractions of its length that add up to 1.
 
     Samples that are left over by rounding fractions down go to the first subsets, one each. Raises ValueError when the
