@@ -327,7 +327,7 @@ def tensor_methods(registry: dict[str, Any]) -> str:
         if row is not None and not isinstance(function, property):
             methods.setdefault(short, (function, row))
 
-    def members(plain: bool) -> list[str]:
+    def written(plain: bool) -> list[str]:
         tensor = "Tensor" if plain else "Self"
         lines = [
             line for name, row in properties.items() for line in property_stub(name, row, setters, names, plain=plain)
@@ -337,20 +337,24 @@ def tensor_methods(registry: dict[str, Any]) -> str:
         if not plain:
             lines += ["    def __hash__(self) -> builtins.int: ...",
                       "    def as_subclass(self, cls: builtins.type[Subclass]) -> Subclass: ...",
-                      "    def __array_namespace__(self, *, api_version: builtins.str | None = None) -> ModuleType: ...",
+                      "    def __array_namespace__(self, *, api_version: builtins.str | None = None) -> "
+                      "ModuleType: ...",
                       "    @staticmethod", "    def _make_subclass(cls: builtins.type[Subclass], data: Tensor, "
                       "require_grad: builtins.bool = False) -> Subclass: ..."]  # fmt: skip
         for name, (function, row) in sorted(methods.items()):
             lines += function_stub(name, function, names, row, plain=plain)
         return lines
 
-    text = [*members(plain=False), "", "class PlainResults(Tensor):", *members(plain=True)]
+    # Any, so that types that are no tensors may define in their place what they like.
+    anything = [f"    {name}: Any" for name in sorted(members(registry)) if not name.startswith("_")]
+    text = [*anything, "", "class TensorMethods(TensorMembers):", *written(plain=False), "",
+            "class PlainResults(Tensor):", *written(plain=True)]  # fmt: skip
     needed = ("Any", "Device", "Iterator", "ModuleType", "Self", "Subclass", "Tensor")
     names.imports |= {"import builtins", *(KNOWN[name] for name in needed)}
     # Types whose results are plain tensors break what their base says of results.
     return (
         '# mypy: disable-error-code="override"\n' + HEADER + "\n" + import_text(names.imports)
-        + "\n\nclass TensorMethods:\n" + "\n".join(text) + "\n"
+        + "\n\nclass TensorMembers:\n" + "\n".join(text) + "\n"
     )  # fmt: skip
 
 
@@ -381,17 +385,31 @@ def import_text(imports: Iterable[str]) -> str:
     return "\n".join([*plain, *(f"from {m} import {', '.join(sorted(w))}" for m, w in sorted(by_module.items()))])
 
 
-def operators_stub(rows: Iterable[Any]) -> str:
-    """Return the stub of the operators that a policy gives a `TensorLike`: the operands' types say what comes out.
+def operators_stub(rows: Iterable[Any], registry: dict[str, Any]) -> str:
+    """Return the stub of what a policy or an implementation gives a `TensorLike`: its type says what comes out.
 
-    In-place operators are left out: a type that is not written into has none, and `x += 1` is `x = x + 1`.
+    In-place operators are left out: a type that is not written into has none, and `x += 1` is `x = x + 1`. Methods and
+    properties are those of `TensorMembers`.
     """
     names = Names()
     named = {row.name.removeprefix("Tensor."): row for row in rows}
-    lines = [function_stub(name, named[name].function, names, named[name], result="Any") for name in sorted(named)
-             if name not in INPLACE]  # fmt: skip
-    text = "\n".join("\n".join(one) for one in lines)
-    return f"{HEADER}\n{import_text(names.imports)}\n\nclass TensorLikeOperators:\n{text}\n"
+    text = f"    def __iter__(self) -> {names.known('Iterator')}[{names.known('Any')}]: ..."
+    for name, row in sorted(members(registry).items()):
+        # What Python asks for under such a name is looked up in the class.
+        special = name.startswith("__") and row.kind in ("method", "alias", "operator")
+        if special and name not in named and name not in INPLACE and name not in vars(object):
+            text += f"\n    def {name}(self, *args: Any, **kwargs: Any) -> Any: ..."
+    for name in sorted(named):
+        if name not in INPLACE:
+            text += "\n" + "\n".join(function_stub(name, named[name].function, names, named[name], result="Any"))
+    names.imports.add("from tensorlike.tensor._methods import TensorMembers")
+    return f"{HEADER}\n{import_text(names.imports)}\n\nclass TensorLikeOperators(TensorMembers):\n{text}\n"
+
+
+def members(registry: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of each method and property of Tensor, by its name."""
+    rows = [row for row in registry.values() if row.namespace == "tensorlike" and row.name.startswith("Tensor.")]
+    return {row.name.removeprefix("Tensor.").partition(".")[0]: row for row in rows}
 
 
 def return_types_stub(module: Any) -> str:
@@ -470,7 +488,7 @@ def stubs() -> dict[Path, str]:
             importlib.import_module(f"tensorlike.{name}")
     found = {
         PACKAGE / "tensor" / "_methods.pyi": tensor_methods(REGISTRY),
-        PACKAGE / "overrides" / "_operators.pyi": operators_stub(operators()),
+        PACKAGE / "overrides" / "_operators.pyi": operators_stub(operators(), REGISTRY),
         PACKAGE / "return_types.pyi": return_types_stub(tensorlike.return_types),
     }
     for namespace in FILLED:

@@ -62,7 +62,7 @@ def tensors(value, given):
 
 
 def results(form, key, convert):
-    """Return the types of tensors that calls of a form returned, with all operands converted, and how many succeeded."""
+    """Return the types of tensors that calls of a form with converted operands returned, and how many succeeded."""
     found, succeeded = set(), 0
     for dtype in {"float64", *samples(key).dtypes[:2]} & set(samples(key).dtypes):
         for sample in samples(key).generate(dtype)[:MOST]:

@@ -1,5 +1,6 @@
 """The types of the library as its users' type checker sees them: `typing_cases.py` says what must pass and what not."""
 
+import json
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ pytest.importorskip("mypy", reason="mypy comes with the extra dev")
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = Path(__file__).with_name("typing_cases.py")
+EXAMPLES = ROOT / "examples"
 
 _EXPECTED = re.compile(r"# (?P<kind>[ER]): (?P<what>.+?)(?=  #|$)")
 _FOUND = re.compile(r"^.*?:(?P<line>\d+): (?:error: .*\[(?P<code>[a-z-]+)\]|note: Revealed type is \"(?P<type>.*)\")$")
@@ -31,7 +33,8 @@ def expectations(source):
 
 def short(text):
     """Return a type as the comments spell it: classes without their module, named results without their items."""
-    return re.sub(r"\b(?:\w+\.)+(?=[A-Z])", "", re.sub(r"tuple\[[^\[\]]*, fallback=([\w.]+)\]", r"\1", text))
+    text = re.sub(r"tuple\[.*, fallback=([\w.]+)(?:\[[^\[\]]*\])?\]", r"\1", text)
+    return re.sub(r"\b(?:\w+\.)+(?=[A-Z])", "", text)
 
 
 def findings(path):
@@ -56,8 +59,48 @@ def test_users_code():
     surplus = sorted(f"line {n}: {kind}: {what} is not expected" for n, kind, what in found - expected)
     assert not missing + surplus, "\n".join([*missing, *surplus])
     kinds = Counter(kind for _, kind, _ in expected)
+    assert CASES.read_text().count("assert_type(") > 60
     assert kinds["E"] > 30, kinds
     assert kinds["R"] > 90, kinds
+
+
+def pyright_errors(*paths):
+    """Return the errors that pyright finds in files: (path, line, message). Skips where it cannot be run."""
+    pytest.importorskip("pyright", reason="pyright comes with the extra dev")
+    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, *map(str, paths)]
+    # The package gets what it runs, in Node.js, from an index at the first use.
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    if not run.stdout.lstrip().startswith("{"):
+        pytest.skip(f"pyright cannot be run: {run.stderr.strip()[-300:]}")
+    report = json.loads(run.stdout)
+    assert report["summary"]["filesAnalyzed"] >= len(paths), report["summary"]
+    return [
+        (Path(found["file"]), found["range"]["start"]["line"] + 1, found["message"])
+        for found in report["generalDiagnostics"]
+        if found["severity"] == "error"
+    ]
+
+
+def test_users_code_in_pyright():
+    expected = {line for line, kind, _ in expectations(CASES.read_text()) if kind == "E"}
+    found = {line: message for _, line, message in pyright_errors(CASES)}
+    assert not expected - set(found), sorted(expected - set(found))
+    assert not set(found) - expected, {line: found[line] for line in sorted(set(found) - expected)}
+
+
+def test_examples_in_pyright():
+    found = [f"{path.relative_to(ROOT)}:{line}: {message}" for path, line, message in pyright_errors(ROOT / "examples")]
+    assert not found, "\n".join(found)
+
+
+def test_examples_in_mypy():
+    # One by one, since two examples have one name.
+    folders = [[str(path) for path in sorted(folder.glob("*.py"))] for folder in (EXAMPLES, EXAMPLES / "gallery")]
+    assert all(folders)
+    for paths in folders:
+        command = [sys.executable, "-m", "mypy", "--strict", "--no-pretty", *paths]
+        run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+        assert run.returncode == 0, run.stdout + run.stderr
 
 
 def test_each_reveal_is_compared():
@@ -73,6 +116,7 @@ class TestTheChecksThemselves:
 
     def test_short(self):
         assert short("tuple[a.b.Tensor, a.b.Tensor, fallback=a.types.max]") == "a.types.max"
+        assert short("tuple[a.b.Tensor, tuple[a.Tensor, ...], fallback=a.types.max[a.Tensor]]") == "a.types.max"
         assert short("def (x: a.b.Tensor | None) -> builtins.int") == "def (x: Tensor | None) -> builtins.int"
 
     def test_share_of_any(self):

@@ -1,17 +1,21 @@
-"""Code of the library's users, as a type checker sees it: `test_typing.py` compares what is found with the comments.
+"""Code of the library's users, as type checkers see it: `test_typing.py` compares what they find with the comments.
 
-`# E: code` is an error of that code of mypy's in the line, `# R: type` what `reveal_type` says, with classes named by
-their last name; every other line must pass. No test collects this file and nothing runs it.
+`# E: code` is an error of that code of mypy's in the line, where pyright must find one too; `# R: type` what mypy's
+`reveal_type` says, with classes named by their last name. Every other line must pass both, `assert_type` among them. No
+test collects this file and nothing runs it.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, reveal_type
+from typing import Any, assert_type, reveal_type
 
 import numpy as np
 
 import tensorlike as tl
 from tensorlike import nn, optim
+from tensorlike.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 from tensorlike.overrides import SupportsTorchFunction, TensorLike, TorchFunctionMode, implements, rewrap, to_dense
+from tensorlike.utils.data import ConcatDataset, DataLoader, Dataset, Subset, TensorDataset, random_split
 
 x = tl.ones(2, 3)
 
@@ -190,6 +194,21 @@ class NamedTensor(TensorLike, tl.Tensor, unhandled=rewrap):
     pass
 
 
+class Counted(TensorLike):
+    def __init__(self) -> None:
+        self.data = [1, 2]
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (2,)
+
+    def sum(self) -> int:
+        return 3
+
+    def __getitem__(self, index: int) -> int:
+        return index
+
+
 @implements(tl.sum, for_type=Zeros)
 def sum_of_zeros(input: Zeros, dim: int | None = None) -> float:
     return 0.0
@@ -205,6 +224,12 @@ reveal_type(named == 1)  # R: Any
 reveal_type(named < x)  # R: Any
 reveal_type(tl.mean(named))  # R: Any
 reveal_type(sum_of_zeros(Zeros()))  # R: float
+reveal_type(named.sum(dim=0))  # R: Any
+reveal_type(named[0].shape)  # R: Any
+reveal_type([row for row in named])  # R: list[Any]  # noqa: C416
+reveal_type(Zeros().mean())  # R: Any
+reveal_type(Counted().sum())  # R: int
+reveal_type(Counted().shape)  # R: tuple[int]
 named + "text"  # E: operator
 named.nmae  # E: attr-defined
 named += 1
@@ -321,12 +346,173 @@ class Marked(tl.Tensor):
 
 marked = Marked([1.0])
 reveal_type(marked)  # R: Marked
-reveal_type(marked * 2)  # R: Tensor
+reveal_type(marked * 2)  # R: Marked
 reveal_type(marked.add_(1))  # R: Marked
 reveal_type(marked.requires_grad_())  # R: Marked
 reveal_type(x.as_subclass(Marked).mark)  # R: str
 marked += 1
 reveal_type(marked)  # R: Marked
+
+
+# ------------------------------------------------------------------------------------ methods that keep the type
+
+
+class Axed(tl.Tensor):
+    __tensor_attributes__ = ("axes",)
+    axes: tuple[str, ...] = ()
+
+    @classmethod
+    def __tensor_merge__(cls, name: str, values: list[tuple[str, ...]]) -> tuple[str, ...]:
+        return values[0]
+
+    @classmethod
+    def __tensor_finalize__(cls, result: tl.Tensor, operands: list[tl.Tensor]) -> None:
+        pass
+
+    def abs(self) -> "Axed":
+        return super().abs()
+
+    def normalized(self) -> "Axed":
+        return (self - self.mean(0)) / self.std(0)
+
+
+axed = Axed([[1.0]])
+assert_type((axed + 1).axes, tuple[str, ...])
+assert_type(axed[0].axes, tuple[str, ...])
+assert_type(axed.exp().sum(0).axes, tuple[str, ...])
+assert_type(1 - axed, Axed)
+assert_type(axed * axed, Axed)
+assert_type(axed @ x, Axed)
+assert_type(x + axed, tl.Tensor)
+assert_type(-axed, Axed)
+assert_type(axed > 0, Axed)
+assert_type(axed == axed, Axed)
+assert_type(axed[0, 1:], Axed)
+assert_type(axed.T, Axed)
+assert_type(axed.data, Axed)
+assert_type(axed.view(-1), Axed)
+assert_type(axed.to(tl.float64), Axed)
+assert_type(axed.detach().clone(), Axed)
+assert_type(axed.new_zeros(2), Axed)
+assert_type(axed.split(1), tuple[Axed, ...])
+assert_type(axed.max(dim=0).values, Axed)
+assert_type(axed.sort()[1], Axed)
+assert_type(axed.sort(), tl.return_types.sort[Axed])
+assert_type([row.axes for row in axed], list[tuple[str, ...]])
+assert_type(axed.abs(), Axed)
+assert_type(axed.grad, tl.Tensor | None)
+assert_type(axed.shape, tl.Size)
+assert_type(axed.numel(), int)
+weight = nn.Parameter(x)
+assert_type(weight + 1, tl.Tensor)
+assert_type(1 - weight, tl.Tensor)
+assert_type(weight[0], tl.Tensor)
+assert_type(weight.T, tl.Tensor)
+assert_type(weight.data, tl.Tensor)
+assert_type(weight.split(1), tuple[tl.Tensor, ...])
+assert_type(weight.max(dim=0).values, tl.Tensor)
+assert_type(weight.requires_grad_(), nn.Parameter)
+(x + 1).axes  # E: attr-defined
+(axed + 1).axis  # E: attr-defined
+
+
+# -------------------------------------------------------------------------------------------- data, gradients
+
+
+class Squares(Dataset[int]):
+    def __getitem__(self, index: int) -> int:
+        return index**2
+
+    def __len__(self) -> int:
+        return 4
+
+
+loader = DataLoader(TensorDataset(x, x), batch_size=2, shuffle=True)
+assert_type(loader, DataLoader[tuple[tl.Tensor, ...]])
+assert_type(TensorDataset(x, x)[0], tuple[tl.Tensor, ...])
+assert_type(TensorDataset(WithTuple())[0], tuple[WithTuple, ...])
+assert_type(DataLoader([1, 2, 3]), DataLoader[int])
+assert_type(DataLoader(Squares()), DataLoader[int])
+assert_type(DataLoader(Subset(Squares(), [0])), DataLoader[int])
+assert_type(ConcatDataset([Squares(), Squares()]), ConcatDataset[int])
+assert_type(random_split(TensorDataset(x), [0.5, 0.5]), list[Subset[tuple[tl.Tensor, ...]]])
+
+
+def sizes(dataset: TensorDataset) -> list[tl.Size]:
+    return [tensor.shape for tensor in dataset.tensors]
+
+
+assert_type(tl.autograd.grad(x.sum(), x), tuple[tl.Tensor, ...])
+assert_type(tl.autograd.grad([x.sum()], [x, x], create_graph=True), tuple[tl.Tensor, ...])
+assert_type(tl.autograd.grad(x.sum(), nn.Linear(1, 1).parameters()), tuple[tl.Tensor, ...])
+assert_type(tl.autograd.grad(x.sum(), x, allow_unused=True), tuple[tl.Tensor | None, ...])
+assert_type(tl.autograd.grad(x.sum(), {"a": x}), dict[str, tl.Tensor])
+assert_type(tl.autograd.grad(WithTuple(), x), Any)
+tl.autograd.grad(1, x)  # E: call-overload
+
+
+class Cube(tl.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, input: tl.Tensor) -> tl.Tensor:
+        ctx.save_for_backward(input)
+        return input**3
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: tl.Tensor) -> tl.Tensor:
+        input: tl.Tensor = ctx.saved_tensors[0]
+        return grad_output * 3 * input**2
+
+
+class Halves(tl.autograd.Function):
+    @staticmethod
+    def forward(input: tl.Tensor) -> tuple[tl.Tensor, tl.Tensor]:
+        return input / 2, input / 2
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        pass
+
+
+def cube(input: tl.Tensor) -> tl.Tensor:
+    return Cube.apply(input)
+
+
+assert_type(Halves.apply(x), tuple[tl.Tensor, tl.Tensor])
+
+
+# ------------------------------------------------------------------------------------------------- transforms
+
+
+def loss(weights: tl.Tensor, input: tl.Tensor, *, scale: float = 1.0) -> tl.Tensor:
+    return (weights * input * scale).sum()
+
+
+def named_loss(weights: dict[str, tl.Tensor], input: tl.Tensor) -> tuple[tl.Tensor, int]:
+    return (weights["a"] * input).sum(), len(weights)
+
+
+assert_type(grad(loss)(x, input=x, scale=2.0), tl.Tensor)
+assert_type(grad(named_loss, has_aux=True)({"a": x}, x), tuple[dict[str, tl.Tensor], int])
+assert_type(grad(loss, argnums=(0, 1))(x, x), tuple[Any, ...])
+assert_type(grad_and_value(loss)(x, x), tuple[tl.Tensor, tl.Tensor])
+assert_type(vmap(loss)(weights=x, input=x), tl.Tensor)
+assert_type(vmap(grad(loss), in_dims=(None, 0))(x, x), tl.Tensor)
+assert_type(vjp(loss, x, x)[0], tl.Tensor)
+assert_type(vjp(loss, x, x)[1](x), tuple[tl.Tensor, ...])
+assert_type(vjp(named_loss, {"a": x}, x, has_aux=True)[2], int)
+assert_type(jvp(loss, (x, x), (x, x)), tuple[tl.Tensor, tl.Tensor])
+assert_type(linearize(loss, x, x)[1](x, x), tl.Tensor)
+assert_type(jacrev(loss)(x, x, scale=2.0), tl.Tensor)
+assert_type(jacfwd(jacrev(loss))(x, x), tl.Tensor)
+assert_type(hessian(loss)(x, x), tl.Tensor)
+assert_type(jacrev(named_loss)({"a": x}, x), Any)
+# Functions without annotations.
+grad(lambda value: (value**2).sum())(x)
+jacrev(jacrev(lambda value: value**2))(x)
+hessian(lambda value: (value**3).sum())(x)
+vmap(grad(grad(lambda value: value**3)))(x)
+grad(loss)(x, x, scael=2.0)  # E: call-arg
+vmap(loss)(x, "text")  # E: arg-type
 
 
 # ------------------------------------------------------------------------------------------------- nn and optim
@@ -357,7 +543,28 @@ reveal_type(nn.Parameter(x, requires_grad=False).data)  # R: Tensor
 optimizer = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
 optim.Adam([{"params": [net.scale], "lr": 0.1}], lr=0.01)
 optimizer.zero_grad()
-reveal_type(optimizer.step())  # R: Any
+assert_type(optimizer.step(lambda: 0.5), float)
+assert_type(optim.LBFGS(net.parameters()).step(lambda: x.sum()), tl.Tensor)
+reveal_type(optimizer.step())  # R: None
+
+
+class Pair(nn.Module):
+    def forward(self, input: tl.Tensor) -> tuple[tl.Tensor, int]:
+        return input, 1
+
+
+layers: list[nn.Module] = [nn.Linear(3, 3), nn.ReLU()]
+assert_type(nn.Sequential(nn.Linear(3, 3), nn.ReLU())(x), tl.Tensor)
+assert_type(nn.Sequential(nn.Linear(3, 3), Pair())(x), tuple[tl.Tensor, int])
+assert_type(nn.Sequential(nn.Sequential(Pair()), nn.Flatten())(x), tl.Tensor)
+assert_type(nn.Sequential(*layers)(x), Any)
+assert_type(nn.Sequential(OrderedDict(first=nn.ReLU()))(x), Any)
+
+
+def through(model: nn.Sequential, input: tl.Tensor) -> tl.Tensor:
+    return model(input)
+
+
 optim.SGD(net.parameters(), lr=0.1, mometnum=0.9)  # E: call-arg
 optim.SGD(1, lr=0.1)  # E: arg-type
 nn.Linear(3, "1")  # E: arg-type
