@@ -47,7 +47,7 @@ class Swish(Function):
 
     @staticmethod
     def backward(ctx: Any, grad_output: tl.Tensor) -> tl.Tensor:
-        (x,) = ctx.saved_tensors
+        x: tl.Tensor = ctx.saved_tensors[0]
         sigmoid = x.sigmoid()
         return grad_output * sigmoid * (1 + x * (1 - sigmoid))
 
@@ -92,7 +92,8 @@ def read(folder: Path, form: str, chunks: int, rows: int) -> tuple[Any, Any]:
         import dask.dataframe as dd
 
         # A file is a chunk. How many rows it has is known here, and need not be counted.
-        frame = dd.read_parquet(str(folder / "table.parquet"), split_row_groups=False, blocksize=None)
+        options: dict[str, Any] = {"split_row_groups": False, "blocksize": None}
+        frame = dd.read_parquet(str(folder / "table.parquet"), **options)
         table = frame.to_dask_array(lengths=(rows,) * chunks)
     return table[:, :FEATURES], table[:, FEATURES]
 
@@ -131,8 +132,9 @@ def compare(found: tuple[list[float], nn.Module], parts: list[slice], X: Any, y:
     loss_function = nn.functional.binary_cross_entropy_with_logits
 
     def gradients(part: slice) -> tl.Tensor:
-        rows, classes = (tl.from_numpy(a) for a in dask.compute(X[part], y[part], scheduler="threads"))
-        loss = loss_function(alone(rows), classes)
+        arrays = dask.compute(X[part], y[part], scheduler="threads")  # pyright: ignore[reportPrivateImportUsage]
+        rows, classes = map(tl.from_numpy, arrays)
+        loss: tl.Tensor = loss_function(alone(rows), classes)
         loss.backward()
         return loss.detach()
 

@@ -70,7 +70,7 @@ def load_data() -> list[tl.Tensor]:
     images, labels = load_digits(return_X_y=True)
     images = (images / 16).astype("float32")
     # The same digits are held out in every run, so that accuracies can be compared.
-    split = train_test_split(images, labels, test_size=0.25, stratify=labels, random_state=0)
+    split: list[Any] = train_test_split(images, labels, test_size=0.25, stratify=labels, random_state=0)
     return [tl.from_numpy(array) for array in split]
 
 

@@ -19,6 +19,7 @@ class Measurement(tl.Tensor):
     """A tensor that says where its numbers come from; every result of it says so, too."""
 
     __tensor_attributes__ = ("origin",)
+    origin: str
 
 
 def measurement(data: np.ndarray, origin: str) -> Measurement:

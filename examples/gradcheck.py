@@ -19,14 +19,14 @@ class Cube(Function):
 
     @staticmethod
     def backward(ctx: Any, grad_output: tl.Tensor) -> tl.Tensor:
-        (x,) = ctx.saved_tensors
+        x: tl.Tensor = ctx.saved_tensors[0]
         return grad_output * 3 * x**2
 
 
 class WrongCube(Cube):
     @staticmethod
     def backward(ctx: Any, grad_output: tl.Tensor) -> tl.Tensor:
-        (x,) = ctx.saved_tensors
+        x: tl.Tensor = ctx.saved_tensors[0]
         return grad_output * 2 * x**2
 
 

@@ -242,7 +242,7 @@ def docstring(function: Any, indent: str) -> list[str]:
     if text.endswith('"'):
         text = text[:-1] + '\\"'
     first, *rest = text.split("\n")
-    lines = [f'{indent}"""{first}', *(f"{indent}{line}" if line else "" for line in rest)]
+    lines = [f'{indent}"""{first}', *(f"{indent}{line}".rstrip() for line in rest)]
     return [*lines, f'{indent}"""'] if rest else [f'{lines[0]}"""']
 
 

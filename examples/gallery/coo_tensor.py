@@ -18,7 +18,8 @@ class CooTensor(overrides.TensorLike, unhandled=overrides.to_dense):
     """`values[k]` at `indices[:, k]`, added up where a place occurs twice, and zero everywhere else."""
 
     def __init__(self, indices: Any, values: Any, shape: tuple[int, ...]) -> None:
-        self.indices, self.values = tl.as_tensor(indices), tl.as_tensor(values)
+        self.indices: tl.Tensor = tl.as_tensor(indices)
+        self.values: tl.Tensor = tl.as_tensor(values)
         self.shape = tl.Size(shape)
         if self.indices.shape != (len(self.shape), len(self.values)):
             raise ValueError(
@@ -70,7 +71,7 @@ class CooTensor(overrides.TensorLike, unhandled=overrides.to_dense):
         return bool(self.to_dense())
 
     def __getitem__(self, index: Any) -> Any:
-        return tl.Tensor.__getitem__(self, index)  # type: ignore[arg-type]
+        return tl.Tensor.__getitem__(self, index)  # type: ignore[type-var]
 
     def __getattr__(self, name: str) -> Any:
         # The methods of Tensor, each of which asks this type.
@@ -113,7 +114,9 @@ def elementwise(function: Callable[..., Any]) -> None:
             x = x.coalesce()
 
             def called(operand: Any) -> Any:
-                put = lambda value: operand if isinstance(value, CooTensor) else value
+                def put(value: Any) -> Any:
+                    return operand if isinstance(value, CooTensor) else value
+
                 return function(*map(put, args), **{name: put(value) for name, value in kwargs.items()})
 
             if bool(called(tl.zeros((), dtype=x.values.dtype)) == 0):

@@ -46,7 +46,7 @@ class DualTensor(overrides.TensorLike, unhandled=overrides.refuse):
             raise TypeError("only floating tensors have derivatives")
         return cls(tensor, tl.ones_like(tensor))
 
-    def __tensorlike_to_dense__(self) -> tl.Tensor:
+    def __tensorlike_to_dense__(self) -> DualTensor | tl.Tensor:
         return self.primal
 
 
@@ -257,7 +257,9 @@ def main() -> None:
     print("d/dx of x times d/dy (x + y):", derivative(nested)(tl.tensor(2.0)))
 
     # Newton's method for a root, with the slope of the very function.
-    f = lambda x: tl.exp(x) - 2
+    def f(x: Any) -> Any:
+        return tl.exp(x) - 2
+
     root = tl.tensor(1.0)
     for _ in range(6):
         root = root - f(root) / derivative(f)(root)

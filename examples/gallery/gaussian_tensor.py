@@ -107,6 +107,7 @@ def elementwise(function: Callable[..., Any]) -> None:
             uncertain = [next(iter(given))]
         plain = {name: mean_of(value) for name, value in given.items()}
         # One that is passed twice, as in x + x, is one number: its slopes add up.
+        value: Any = None
         slopes: dict[int, Any] = {}
         for name in uncertain:
             called = lambda x, name=name: function(**{**plain, name: x})
@@ -208,7 +209,7 @@ for name in ARRANGING.split():
 
 
 # A comparison of uncertain numbers has no answer but a probability.
-def probability_above(input: Any, other: Any = 0.0) -> tl.Tensor:
+def probability_above(input: Any, other: Any = 0.0) -> Any:
     """The probability that `input` is greater than `other`, elementwise."""
     spread = (variance_of(input) + variance_of(other)).sqrt()
     return tl.special.ndtr((mean_of(input) - mean_of(other)) / spread)

@@ -48,7 +48,7 @@ class IntervalTensor(overrides.TensorLike, unhandled=overrides.refuse):
     def radius(self) -> tl.Tensor:
         return self.upper / 2 - self.lower / 2
 
-    def contains(self, value: Any) -> tl.Tensor:
+    def contains(self, value: tl.Tensor | float) -> tl.Tensor:
         """Where `value` lies within the bounds."""
         return (self.lower <= value) & (value <= self.upper)
 
@@ -129,6 +129,7 @@ def monotone(function: Callable[..., Any], *, falling: bool = False, exact: bool
 
 
 F = tl.nn.functional
+function: Callable[..., Any]
 for function in (tl.exp, tl.exp2, tl.expm1, tl.log, tl.log2, tl.log10, tl.log1p, tl.sqrt, tl.sigmoid, tl.tanh, tl.atan,
                  tl.asin, tl.sinh, tl.asinh, tl.acosh, tl.atanh, tl.erf, tl.deg2rad, tl.rad2deg, tl.special.ndtr,
                  F.softplus, F.elu, F.leaky_relu, F.selu, F.celu, F.softsign, F.logsigmoid):  # fmt: skip
@@ -173,7 +174,7 @@ def periodic(function: Callable[..., Any], top: float) -> None:
         ends = [function(bound) for bound in bounds(input)]
         lower, upper = tl.minimum(*ends), tl.maximum(*ends)
 
-        def reaches(place: float) -> tl.Tensor:
+        def reaches(place: float) -> Any:
             # Widened: a peak that rounding puts just outside counts.
             first, last = ((x - place) / (2 * tl.pi) for x in (input.lower, input.upper))
             edge = 1e-6 * (1 + first.abs())
@@ -228,7 +229,7 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     input = enclosed(input)
     if exponent < 0:
         return reciprocal(pow(input, -exponent), out=out)
-    base = tl.abs(input) if exponent % 2 == 0 else input
+    base: Any = tl.abs(input) if exponent % 2 == 0 else input
     return written(outward(tl.pow(base.lower, exponent), tl.pow(base.upper, exponent)), out)
 
 
@@ -257,8 +258,8 @@ def summing(function: Callable[..., Any]) -> None:
         input = enclosed(input)
         slack = function(tl.maximum(input.lower.abs(), input.upper.abs()), *args, **kwargs)
         steps = (input.lower.numel() + 1) * tl.finfo(input.lower.dtype).eps
-        found = (function(bound, *args, **kwargs) for bound in bounds(input))
-        return written(outward(*found, steps * slack), out)
+        lower, upper = (function(bound, *args, **kwargs) for bound in bounds(input))
+        return written(outward(lower, upper, steps * slack), out)
 
     implements(function, check=False)(implementation)
 

@@ -92,7 +92,7 @@ class LazyTensor(overrides.TensorLike, unhandled=record):
         return f"LazyTensor({what})"
 
     def __getitem__(self, index: Any) -> Any:
-        return tl.Tensor.__getitem__(self, index)  # type: ignore[arg-type]
+        return tl.Tensor.__getitem__(self, index)  # type: ignore[type-var]
 
     def __getattr__(self, name: str) -> Any:
         # The methods of Tensor, each of which asks the policy.
@@ -238,10 +238,10 @@ def evaluate(*roots: LazyTensor) -> list[tl.Tensor]:
 
 
 PRODUCTS = (tl.matmul, tl.mm, tl.Tensor.matmul, tl.Tensor.mm, tl.Tensor.__matmul__)
-PAIR = (Slot(0), Slot(1)), {}
+PAIR: tuple[tuple[Slot, Slot], dict[str, Any]] = (Slot(0), Slot(1)), {}
 
 
-def multiplied(left: Any, right: Any, keep: bool) -> Any:
+def multiplied(left: Any, right: Any, *, keep: bool) -> Any:
     """Multiply chains of factors; `keep` leaves a chain of matrices as it is, for a longer one."""
     left, right = (side if isinstance(side, list) else [side] for side in (left, right))
     factors = left + right

@@ -99,7 +99,9 @@ class LoggingTensor(tl.Tensor):
     ) -> Any:
         keywords = kwargs or {}
         # Calling func itself would come back here without end; super() runs it and keeps type and attributes.
-        run = lambda: super(LoggingTensor, cls).__torch_function__(func, types, args, keywords)
+        def run() -> Any:
+            return super(LoggingTensor, cls).__torch_function__(func, types, args, keywords)
+
         log = next(logs((args, keywords)), None)
         return run() if log is None else log.noted(func, args, keywords, run)
 
@@ -136,7 +138,7 @@ def main() -> None:
     log = Log()
     a = LoggingTensor.of([[1.0, 2.0], [3.0, 4.0]], log)
     b = (a @ a + 1).softmax(dim=0)
-    total = tl.cat([b, tl.ones(1, 2)]).sum()
+    total: Any = tl.cat([b, tl.ones(1, 2)]).sum()
     print(log)
     with DisableTorchFunction():
         print("the result is", type(total).__name__, "and has the log:", total.journal is log)

@@ -19,8 +19,8 @@ class MaskedTensor(overrides.TensorLike, unhandled=overrides.refuse):
     """`data` where `mask` is true, and nothing elsewhere."""
 
     def __init__(self, data: Any, mask: Any = True) -> None:
-        self.data = tl.as_tensor(data)
-        self.mask = tl.as_tensor(mask, dtype=tl.bool).expand(self.data.shape)
+        self.data: tl.Tensor = tl.as_tensor(data)
+        self.mask: tl.Tensor = tl.as_tensor(mask, dtype=tl.bool).expand(self.data.shape)
 
     def __repr__(self) -> str:
         values = [str(v) if m else "--" for v, m in zip(self.data.ravel().tolist(), self.mask.ravel().tolist())]
@@ -147,7 +147,7 @@ def highest(dtype: Any) -> Any:
     return tl.inf if dtype.is_floating_point else True if dtype == tl.bool else tl.iinfo(dtype).max
 
 
-def present_along(input: Any, dim: Any, keepdim: bool) -> tl.Tensor:
+def present_along(input: MaskedTensor, dim: Any, keepdim: bool) -> tl.Tensor:
     dims = tuple(range(input.mask.ndim)) if dim is None or dim == () else dim
     return input.mask.any(dims, keepdim=keepdim)
 
@@ -181,7 +181,7 @@ reduces(tl.count_nonzero, lambda dtype: 0)
 @implements(tl.mean)
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
     input = input if isinstance(input, MaskedTensor) else MaskedTensor(input)
-    total = tl.sum(input, dim, keepdim, dtype=dtype)
+    total: Any = tl.sum(input, dim, keepdim, dtype=dtype)
     # The count is 0 only where the result is missing.
     count = tl.sum(tl.ones_like(input.data) * input.mask, dim, keepdim).clamp(min=1)
     return written(MaskedTensor(total.data / count, total.mask), out)

@@ -21,7 +21,7 @@ class NamedTensor(overrides.TensorLike, unhandled=overrides.refuse):
     """A tensor and a name for each of its dimensions; None is a dimension without a name."""
 
     def __init__(self, data: Any, names: Names | list[str | None]) -> None:
-        self.data = tl.as_tensor(data)
+        self.data: tl.Tensor = tl.as_tensor(data)
         self.names = tuple(names)
         given = [name for name in self.names if name is not None]
         if len(self.names) != self.data.ndim:
@@ -73,8 +73,8 @@ class NamedTensor(overrides.TensorLike, unhandled=overrides.refuse):
 
     def dot(self, other: NamedTensor, name: str) -> NamedTensor:
         """Multiply and sum over the dimension `name`, wherever it is in both."""
-        result = self * other
-        return result.sum(name)
+        result: NamedTensor = (self * other).sum(name)
+        return result
 
     @classmethod
     def __tensorlike_from_dense__(cls, tensor: tl.Tensor) -> NamedTensor:
@@ -125,7 +125,7 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
 
 # Elementwise functions. Operands with names are aligned by them; others, as ever, from the last dimension on.
 def aligned(what: str, operands: list[Any]) -> tuple[list[Any], Names]:
-    tensors = [v for v in operands if isinstance(v, NamedTensor) or (isinstance(v, tl.Tensor) and v.ndim)]
+    tensors: list[Any] = [v for v in operands if isinstance(v, NamedTensor) or (isinstance(v, tl.Tensor) and v.ndim)]
     if all(isinstance(v, NamedTensor) and None not in v.names for v in tensors):
         names = tuple(dict.fromkeys(name for v in tensors for name in v.names))
         if len(tensors) > 1:
@@ -133,8 +133,8 @@ def aligned(what: str, operands: list[Any]) -> tuple[list[Any], Names]:
         return list(map(data_of, operands)), names
     found: list[str | None] = []
     for v in tensors:
-        mine = v.names if isinstance(v, NamedTensor) else (None,) * v.ndim
-        found = [None] * (len(mine) - len(found)) + found
+        mine: Names = v.names if isinstance(v, NamedTensor) else (None,) * v.ndim
+        found = [*(None,) * (len(mine) - len(found)), *found]
         for back, name in enumerate(reversed(mine), 1):
             if name is not None and found[-back] not in (None, name):
                 raise ValueError(

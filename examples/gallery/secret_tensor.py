@@ -38,7 +38,7 @@ class SecretTensor(overrides.TensorLike, unhandled=overrides.refuse):
 
     def reveal(self) -> tl.Tensor:
         """Put the shares together: all parties agree to this, or none learns anything."""
-        return total(self.shares).to(tl.float64) / 2**PLACES
+        return total(self.shares).to(tl.float64) / 2.0**PLACES
 
     def __repr__(self) -> str:
         return f"SecretTensor({len(self.shares)} shares, shape={tuple(self.shape)})"
@@ -58,10 +58,10 @@ class SecretTensor(overrides.TensorLike, unhandled=overrides.refuse):
 
 
 def encoded(tensor: Any) -> tl.Tensor:
-    tensor = tl.as_tensor(tensor)
-    if not bool((tensor.abs() < 2**20).all()):
-        raise ValueError(f"a SecretTensor holds numbers below 2**20, not {tensor.abs().max().item():g}")
-    return (tensor.to(tl.float64) * 2**PLACES).round().to(tl.int64)
+    numbers: tl.Tensor = tl.as_tensor(tensor)
+    if not bool((numbers.abs() < 2**20).all()):
+        raise ValueError(f"a SecretTensor holds numbers below 2**20, not {numbers.abs().max().item():g}")
+    return (numbers.to(tl.float64) * 2.0**PLACES).round().to(tl.int64)
 
 
 def noise(shape: Any, bits: int = 64) -> tl.Tensor:
@@ -121,8 +121,8 @@ OTHERWISE = {
     "trace",
 }
 for function in [*overrides.get_overridable_functions()[tl], tl.Tensor.expand]:
-    linear = function.operation.linear_in
-    if linear == (function.operation.parameters[0].name,) and function.__name__ not in OTHERWISE:
+    linear_in = function.operation.linear_in
+    if linear_in == (function.operation.parameters[0].name,) and function.__name__ not in OTHERWISE:
         on_shares(function)
 on_shares(tl.Tensor.__getitem__)
 
@@ -235,7 +235,7 @@ def main() -> None:
     # A model of one party on the data of another: neither learns the other's.
     tl.manual_seed(0)
     model, data = tl.nn.Linear(4, 2), tl.randn(5, 4)
-    weight, bias = SecretTensor.share(model.weight.detach()), SecretTensor.share(model.bias.detach())
+    weight, bias = (SecretTensor.share(parameter.detach()) for parameter in model.parameters())
     answers = tl.nn.functional.linear(SecretTensor.share(data), weight, bias).reveal()
     print("the same answers to 5 places:", tl.allclose(answers, model(data).double(), rtol=0, atol=1e-5))
 

@@ -9,6 +9,7 @@ What it shows of the protocol: two types that do not know each other, and a thir
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,7 @@ class DiagonalMatrix(overrides.TensorLike, unhandled=overrides.refuse):
     """The N x N matrix with the N elements of `values` on its diagonal and zeros elsewhere."""
 
     def __init__(self, values: Any) -> None:
-        self.values = tl.as_tensor(values)
+        self.values: tl.Tensor = tl.as_tensor(values)
         if self.values.ndim != 1:
             raise ValueError(f"DiagonalMatrix: the diagonal is a vector, not of shape {tuple(self.values.shape)}")
 
@@ -150,7 +151,7 @@ def diagonal_diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1)
 
 
 @on_diagonal(tl.trace)
-def diagonal_trace(input: Any) -> tl.Tensor:
+def diagonal_trace(input: DiagonalMatrix) -> tl.Tensor:
     return input.values.sum()
 
 
@@ -221,7 +222,7 @@ def kronecker_eigvalsh(A: Any, UPLO: str = "L", *, out: Any = None) -> Any:
 
 
 @on_kronecker(tl.trace)
-def kronecker_trace(input: Any) -> tl.Tensor:
+def kronecker_trace(input: Any) -> Any:
     return tl.trace(input.left) * tl.trace(input.right)
 
 
@@ -271,7 +272,8 @@ def main() -> None:
     values = tl.tensor([3.0, 5.0], requires_grad=True)
     (DiagonalMatrix(values) @ tl.tensor([2.0, 7.0])).sum().backward()
     print("gradient:", values.grad)
-    for call in (lambda: tl.exp(d), lambda: d @ k):
+    calls: list[Callable[[], Any]] = [lambda: tl.exp(d), lambda: d @ k]
+    for call in calls:
         try:
             call()
         except TypeError as error:

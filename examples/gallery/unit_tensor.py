@@ -39,7 +39,8 @@ def in_words(unit: Unit) -> str:
 
 def parsed(text: str) -> tuple[float, Unit]:
     """Return the factor and the base units of a text such as "km h^-1"."""
-    factor, unit = 1.0, {}
+    factor = 1.0
+    unit: Unit = {}
     for part in text.split():
         name, _, exponent = part.partition("^")
         scale, base = DERIVED.get(name, (1.0, {name: 1.0}))
@@ -163,7 +164,7 @@ class UnitTensor(tl.Tensor):
         """Return numbers without a unit, for the audit: any function may be called with them."""
         return cls(tensor, {})
 
-    def __repr__(self) -> str:  # type: ignore[override]
+    def __repr__(self) -> str:
         return f"{self.as_plain()!r} {in_words(self.unit)}"
 
     def as_plain(self) -> tl.Tensor:

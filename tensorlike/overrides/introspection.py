@@ -114,7 +114,7 @@ def _listed() -> list[tuple[Any, Form, Callable[..., Any]]]:
     ]
 
 
-def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
+def get_overridable_functions() -> dict[Any, list[Any]]:
     """Return the functions that types and modes can override: those of each namespace, sorted by name.
 
     The keys are the namespaces themselves, such as `tensorlike`, `tensorlike.Tensor` and `tensorlike.linalg`; the

@@ -557,6 +557,7 @@ layers: list[nn.Module] = [nn.Linear(3, 3), nn.ReLU()]
 assert_type(nn.Sequential(nn.Linear(3, 3), nn.ReLU())(x), tl.Tensor)
 assert_type(nn.Sequential(nn.Linear(3, 3), Pair())(x), tuple[tl.Tensor, int])
 assert_type(nn.Sequential(nn.Sequential(Pair()), nn.Flatten())(x), tl.Tensor)
+assert_type(nn.Sequential(nn.Linear(3, 3), nn.ReLU())(WithTuple()), Any)
 assert_type(nn.Sequential(*layers)(x), Any)
 assert_type(nn.Sequential(OrderedDict(first=nn.ReLU()))(x), Any)
 

@@ -17,19 +17,32 @@ from .module import Module, block, indented, type_name
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 T = TypeVar("T")
+Taken = TypeVar("Taken", contravariant=True)
 Returned = TypeVar("Returned", covariant=True)
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
 
+    First = TypeVarWithDefault("First", default=Any)
     Last = TypeVarWithDefault("Last", default=Any)
     Result = TypeVarWithDefault("Result", default=Tensor)
+    Input = TypeVarWithDefault("Input", default=Tensor)
 else:
-    Result = TypeVar("Result")
+    Result, Input = TypeVar("Result"), TypeVar("Input")
+
+
+class _Taking(Protocol[Taken]):
+    @property
+    def forward(self) -> Callable[[Taken], Any]: ...
 
 
 class _Returning(Protocol[Returned]):
     @property
     def forward(self) -> Callable[..., Returned]: ...
+
+
+class _Single(Protocol[Taken, Returned]):
+    @property
+    def forward(self) -> Callable[[Taken], Returned]: ...
 
 
 def _position(index: SupportsIndex, size: int) -> int:
@@ -104,7 +117,7 @@ class _ModuleSequence(Module):
         return module
 
 
-class Sequential(_ModuleSequence, Generic[Result]):
+class Sequential(_ModuleSequence, Generic[Result, Input]):
     """A chain of modules, each called with the result of the one before.
 
     Takes the modules, or an ordered dict of them with their names.
@@ -121,13 +134,17 @@ class Sequential(_ModuleSequence, Generic[Result]):
     Source: PyTorch's `torch.nn.Sequential`.
     """
 
-    # The last module returns what the chain does.
+    # It takes the input of the first module and returns the result of the last one.
     @overload
-    def __init__(self: Sequential[Last], *args: *tuple[*tuple[Module, ...], _Returning[Last]]) -> None: ...
+    def __init__(self: Sequential[Last, First], module: _Single[First, Last], /) -> None: ...
     @overload
-    def __init__(self: Sequential[Any], *args: Module) -> None: ...
+    def __init__(
+        self: Sequential[Last, First], *args: *tuple[_Taking[First], *tuple[Module, ...], _Returning[Last]]
+    ) -> None: ...
     @overload
-    def __init__(self: Sequential[Any], named: OrderedDict[str, Any], /) -> None: ...
+    def __init__(self: Sequential[Any, Any], *args: Module) -> None: ...
+    @overload
+    def __init__(self: Sequential[Any, Any], named: OrderedDict[str, Any], /) -> None: ...
     def __init__(self, *args: Any) -> None:  # type: ignore[misc]
         super().__init__()
         named: Iterable[tuple[str, Any]] = ((str(number), module) for number, module in enumerate(args))
@@ -136,13 +153,14 @@ class Sequential(_ModuleSequence, Generic[Result]):
         for name, module in named:
             self.add_module(name, module)
 
-    def forward(self, input: Any) -> Result:
+    def forward(self, input: Input) -> Result:
+        value: Any = input
         for module in self._modules.values():
-            input = module(input)
-        return input  # type: ignore[no-any-return]
+            value = module(value)
+        return value  # type: ignore[no-any-return]
 
     @overload
-    def __getitem__(self, index: slice) -> Sequential[Any]: ...
+    def __getitem__(self, index: slice) -> Sequential[Any, Any]: ...
     @overload
     def __getitem__(self, index: SupportsIndex) -> Module: ...
     def __getitem__(self, index: SupportsIndex | slice) -> Module:
@@ -172,19 +190,19 @@ class Sequential(_ModuleSequence, Generic[Result]):
             self.append(module)
         return self
 
-    def __add__(self, other: Any) -> Sequential[Any]:
+    def __add__(self, other: Any) -> Sequential[Any, Any]:
         return Sequential(*self, *self._checked(other))
 
     def __iadd__(self, other: Any) -> Self:
         return self.extend(self._checked(other))
 
     @staticmethod
-    def _checked(other: Any) -> Sequential[Any]:
+    def _checked(other: Any) -> Sequential[Any, Any]:
         if not isinstance(other, Sequential):
             raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return other
 
-    def __mul__(self, other: int) -> Sequential[Any]:
+    def __mul__(self, other: int) -> Sequential[Any, Any]:
         return Sequential(*(list(self) * self._times(other)))
 
     __rmul__ = __mul__
