@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING
 
 from . import function
 from .anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
@@ -19,6 +20,12 @@ from .grad_mode import (
 )
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .variable import Variable
+
+if TYPE_CHECKING:
+    from . import forward_ad as forward_ad
+    from . import functional as functional
+    from . import graph as graph
+    from . import profiler as profiler
 
 __all__ = [
     "Function",

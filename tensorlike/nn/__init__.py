@@ -1,11 +1,20 @@
 """Building blocks of neural networks: modules, their parameters, initialisation and functions."""
 
 import importlib as _importlib
+import typing as _typing
 
 from . import functional, init, modules, utils
 from .modules import *  # noqa: F403
 from .modules import __all__ as _modules
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+
+if _typing.TYPE_CHECKING:
+    from . import _reduction as _reduction
+    from . import common_types as common_types
+    from . import grad as grad
+    from . import parallel as parallel
+    from ._factory import factory_kwargs as factory_kwargs
+    from .parallel import DataParallel as DataParallel
 
 #: Submodules and classes that are loaded when they are asked for.
 _LAZY = {

@@ -1,8 +1,17 @@
 """Utilities for tensors and modules."""
 
 import importlib as _importlib
+import typing as _typing
 
 from . import _pytree, checkpoint, dlpack, hooks
+
+if _typing.TYPE_CHECKING:
+    from . import benchmark as benchmark
+    from . import data as data
+    from . import deterministic as deterministic
+    from . import model_zoo as model_zoo
+    from . import weak as weak
+    from ._swapping import swap_tensors as swap_tensors
 
 #: Submodules that are loaded when they are asked for.
 _LAZY = ("benchmark", "data", "deterministic", "model_zoo", "weak")

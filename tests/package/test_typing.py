@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import tensorlike as tl
 from tools import any_share
 
 pytest.importorskip("mypy", reason="mypy comes with the extra dev")
@@ -108,6 +109,25 @@ def test_examples_in_mypy():
         command = [sys.executable, "-m", "mypy", "--strict", "--no-pretty", *paths]
         run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
         assert run.returncode == 0, run.stdout + run.stderr
+
+
+def loaded_later():
+    """Return the dotted names of what packages load when it is asked for."""
+    packages = [tl.autograd, tl.nn, tl.nn.utils, tl.overrides, tl.testing, tl.utils]
+    tables = ("_LAZY", "_HOMES", "_FUNCTIONS")
+    names = [(package, name) for package in packages for table in tables for name in vars(package).get(table, ())]
+    return [f"{package.__name__}.{name}" for package, name in names if not name.startswith("_")]
+
+
+def test_what_is_loaded_later_is_known(tmp_path):
+    names = loaded_later()
+    assert len(names) > 30, names
+    path = tmp_path / "later.py"
+    path.write_text("\n".join([f"import tensorlike  # {path}", *(f"reveal_type({name})" for name in names)]))
+    found = {line: what for line, kind, what in findings(path) if kind == "R" or pytest.fail(what)}
+    assert len(found) == len(names), found
+    unknown = [name for line, name in enumerate(names, 2) if found[line] in ("object", "builtins.object", "Any")]
+    assert not unknown
 
 
 def test_each_reveal_is_compared():

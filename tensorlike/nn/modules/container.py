@@ -154,10 +154,9 @@ class Sequential(_ModuleSequence, Generic[Result, Input]):
             self.add_module(name, module)
 
     def forward(self, input: Input) -> Result:
-        value: Any = input
         for module in self._modules.values():
-            value = module(value)
-        return value  # type: ignore[no-any-return]
+            input = module(input)
+        return input  # type: ignore[return-value]
 
     @overload
     def __getitem__(self, index: slice) -> Sequential[Any, Any]: ...

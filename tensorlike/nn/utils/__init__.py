@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING
 
 from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from .convert_parameters import parameters_to_vector, vector_to_parameters
@@ -11,6 +12,23 @@ from .convert_parameters import parameters_to_vector, vector_to_parameters
 # an import of the module sets the attribute.
 from .spectral_norm import remove_spectral_norm, spectral_norm
 from .weight_norm import remove_weight_norm, weight_norm
+
+if TYPE_CHECKING:
+    from . import fusion as fusion
+    from . import init as init
+    from . import memory_format as memory_format
+    from . import parametrizations as parametrizations
+    from . import parametrize as parametrize
+    from . import prune as prune
+    from . import rnn as rnn
+    from . import stateless as stateless
+    from .fusion import fuse_conv_bn_eval as fuse_conv_bn_eval
+    from .fusion import fuse_conv_bn_weights as fuse_conv_bn_weights
+    from .fusion import fuse_linear_bn_eval as fuse_linear_bn_eval
+    from .fusion import fuse_linear_bn_weights as fuse_linear_bn_weights
+    from .init import skip_init as skip_init
+    from .memory_format import convert_conv2d_weight_memory_format as convert_conv2d_weight_memory_format
+    from .memory_format import convert_conv3d_weight_memory_format as convert_conv3d_weight_memory_format
 
 #: Modules that are imported when they are asked for.
 _LAZY = ("fusion", "init", "memory_format", "parametrizations", "parametrize", "prune", "rnn", "stateless")
