@@ -2756,7 +2756,7 @@ def get_default_device() -> Device:
     >>> tl.get_default_device()
     device(type='cpu')
     """
-def get_default_dtype() -> Any:
+def get_default_dtype() -> Dtype:
     """The dtype that tensors made of Python floats get.
 
     Example:
@@ -5543,7 +5543,7 @@ def set_default_device(device: Device | builtins.str | builtins.int | None) -> N
     >>> tl.ones(2).device
     device(type='cpu')
     """
-def set_default_dtype(d: Any, /) -> None:
+def set_default_dtype(d: Dtype, /) -> None:
     """Set the dtype that tensors made of Python floats get, and integers where an operation needs floats.
 
     Complex Python numbers get the complex dtype of that precision. The setting holds for the whole process.

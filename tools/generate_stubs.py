@@ -68,6 +68,8 @@ KNOWN = {
     "TypedStorage": "from tensorlike.tensor.storage import TypedStorage",
     "UntypedStorage": "from tensorlike.tensor.storage import UntypedStorage",
 }
+#: What sources call by its own name, and stubs by another one, which no function of theirs has.
+RENAMED = {line.split()[-3]: name for name, line in KNOWN.items() if line.startswith("from ") and " as " in line}
 #: Spelt with the `builtins` module, because methods and dtypes of the same name would shadow them in a stub.
 BUILTINS = (
     "int",
@@ -116,7 +118,8 @@ class Names(ast.NodeTransformer):
             return ast.parse(f"{self.known('Tensor')} | {self.known('SupportsTorchFunction')}", mode="eval").body
         if node.id == "Tensor":
             return ast.Name(self.known(self.tensor), ast.Load())
-        return ast.Name(self.known(node.id if node.id in KNOWN else "Any"), ast.Load())
+        name = RENAMED.get(node.id, node.id)
+        return ast.Name(self.known(name if name in KNOWN else "Any"), ast.Load())
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         """Keep what is spelt with a module that is known already."""
@@ -235,7 +238,7 @@ def signature_text(
 
 def docstring(function: Any, indent: str) -> list[str]:
     """Return the lines of a function's docstring as the body of a stub, none where it has none."""
-    text = inspect.getdoc(function)
+    text = (inspect.getdoc(function) or "").rstrip()
     if not text:
         return []
     text = text.replace("\\", "\\\\").replace('"""', '\\"""')

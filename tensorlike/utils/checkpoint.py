@@ -9,7 +9,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, TypeVar
 
 from tensorlike._absent import explain_absent_names
 from tensorlike.autograd import Function, backward, enable_grad, is_grad_enabled
@@ -22,6 +22,8 @@ from tensorlike.tensor.generator import get_rng_state, set_rng_state
 from tensorlike.tensor.tensor import Tensor
 
 explain_absent_names(__name__)
+
+R = TypeVar("R")
 
 __all__ = [
     "CheckpointError",
@@ -203,7 +205,7 @@ def _reentrant(function: str, wish: bool | None) -> bool:
 
 
 def checkpoint(
-    function: Callable[..., Any],
+    function: Callable[..., R],
     *args: Any,
     use_reentrant: bool | None = None,
     context_fn: Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]] = noop_context_fn,
@@ -211,7 +213,7 @@ def checkpoint(
     debug: bool = False,
     early_stop: bool = True,
     **kwargs: Any,
-) -> Any:
+) -> R:
     """Return `function(*args, **kwargs)` without its saved values, which backward recomputes, with autocast as it was.
 
     At least one input must require grad with `use_reentrant=True`, which does not support `autograd.grad` and
@@ -244,7 +246,7 @@ def checkpoint(
         if context_fn is not noop_context_fn or debug:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         check_backward_validity(args)
-        return CheckpointFunction.apply(function, preserve, *args)
+        return CheckpointFunction.apply(function, preserve, *args)  # type: ignore[no-any-return]
     if determinism_check not in _CHECKS:
         raise ValueError(f"determinism_check should be one of {list(_CHECKS)}, but got {determinism_check}")
     first, second = context_fn()
@@ -258,7 +260,9 @@ def checkpoint(
 
 
 @restoring
-def _saving(frame: _Frame, context: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _saving(
+    frame: _Frame, context: Any, function: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> R:
     """Call a function whose saved values are recomputed in backward. Called by `checkpoint`."""
     with _Saving(frame), context:
         return function(*args, **kwargs)

@@ -5,6 +5,7 @@ Every form of the registry with samples is called on a plain subclass, and on a 
 
 import ast
 import functools
+import inspect
 import warnings
 from pathlib import Path
 
@@ -122,6 +123,35 @@ def test_methods_keep_the_type_where_their_stub_says_so(form, key):
         assert stub("PlainResults")[name] == {"Tensor"}, name
     else:
         assert name not in stub("PlainResults"), name
+
+
+def documented(path):
+    """Return the docstring of each function and method in a stub, in the last of its overloads."""
+    tree = ast.parse(path.read_text())
+    scopes = [("", tree), *((f"{node.name}.", node) for node in tree.body if isinstance(node, ast.ClassDef))]
+    return {
+        prefix + node.name: ast.get_docstring(node)
+        for prefix, scope in scopes
+        for node in scope.body
+        if isinstance(node, ast.FunctionDef) and not any(".setter" in ast.unparse(one) for one in node.decorator_list)
+    }
+
+
+@pytest.mark.parametrize("module", [tl, tl.linalg, tl.fft, tl.special, tl.nn.functional], ids=lambda m: m.__name__)
+def test_docstrings_of_functions(module):
+    found = documented(Path(module.__file__).with_suffix(".pyi"))
+    assert len(found) > 15
+    for name, text in found.items():
+        assert text == inspect.getdoc(getattr(module, name)), name
+
+
+@pytest.mark.parametrize("name", ["TensorMethods", "PlainResults"])
+def test_docstrings_of_methods(name):
+    found = {key.removeprefix(f"{name}."): text for key, text in documented(METHODS).items() if key.startswith(name)}
+    assert len(found) > 350
+    assert sum(text is None for text in found.values()) < 10
+    for method, text in found.items():
+        assert text is None or text == inspect.getdoc(getattr(tl.Tensor, method)).rstrip(), method
 
 
 class TestTheChecksThemselves:
