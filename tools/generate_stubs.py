@@ -12,6 +12,8 @@ A function has the overloads that `typing.overload` gives its declaration, or it
   Any: what a type makes of a call is for the type to say;
 - a method or property returns `Self` for each tensor in its result, in tuples and named results too, as the default
   `__torch_function__` gives results the type of the operand; not one that leaves results as they are (`Form.nowrap`);
+- a `TensorLike` offers all of that as members of type Any (`TensorMembers`), the base of Tensor's own, so that a class
+  may derive from both;
 - types that do not override (`Parameter`) return plain tensors: class `PlainResults` says so for each of these methods
   but those that write their tensor;
 - the docstring stands in the last overload: Jedi looks there, and others in all.
