@@ -8,7 +8,7 @@ import tensorlike as tl
 from tensorlike._absent import explain_absent_names
 from tensorlike._library_name import LIBRARY
 from tensorlike.tensor import Tensor
-from tensorlike.tensor.parameter import Parameter
+from tensorlike.tensor.parameter import Parameter, PlainResults
 
 explain_absent_names(__name__)
 
@@ -27,7 +27,7 @@ class _BufferMeta(type(Tensor)):  # type: ignore[misc]
         return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False) is True
 
 
-class Buffer(Tensor, metaclass=_BufferMeta):
+class Buffer(PlainResults, metaclass=_BufferMeta):
     """A tensor that becomes a buffer of the module it is assigned to.
 
     `data` is the tensor (an empty one when None); with `persistent=False` the buffer stays out of `state_dict`.
@@ -144,7 +144,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         return result  # type: ignore[no-any-return]
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+class UninitializedBuffer(UninitializedTensorMixin, PlainResults):
     """A buffer whose shape is not known yet, as those of lazy modules before their first call.
 
     >>> tl.nn.UninitializedBuffer()

@@ -18,7 +18,7 @@ __all__ = ["Parameter"]
 
 if TYPE_CHECKING:
     # A Tensor whose methods return plain tensors, written by tools/generate_stubs.py for type checkers.
-    from ._methods import PlainResults
+    from ._methods import PlainResults as PlainResults
 else:
     PlainResults = Tensor
 

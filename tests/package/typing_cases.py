@@ -412,6 +412,7 @@ assert_type(weight.data, tl.Tensor)
 assert_type(weight.split(1), tuple[tl.Tensor, ...])
 assert_type(weight.max(dim=0).values, tl.Tensor)
 assert_type(weight.requires_grad_(), nn.Parameter)
+assert_type(nn.Buffer(x) + 1, tl.Tensor)
 (x + 1).axes  # E: attr-defined
 (axed + 1).axis  # E: attr-defined
 
