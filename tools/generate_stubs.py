@@ -403,7 +403,8 @@ def operators_stub(rows: Iterable[Any], registry: dict[str, Any]) -> str:
         # What Python asks for under such a name is looked up in the class.
         special = name.startswith("__") and row.kind in ("method", "alias", "operator")
         if special and name not in named and name not in INPLACE and name not in vars(object):
-            text += f"\n    def {name}(self, *args: Any, **kwargs: Any) -> Any: ..."
+            result = names.text(inspect.signature(row.function).return_annotation, tensor="Any")
+            text += f"\n    def {name}(self, *args: Any, **kwargs: Any) -> {result}: ..."
     for name in sorted(named):
         if name not in INPLACE:
             text += "\n" + "\n".join(function_stub(name, named[name].function, names, named[name], result="Any"))

@@ -229,6 +229,8 @@ reveal_type(named[0].shape)  # R: Any
 reveal_type([row for row in named])  # R: list[Any]  # noqa: C416
 reveal_type(Zeros().mean())  # R: Any
 reveal_type(Counted().sum())  # R: int
+reveal_type(len(named))  # R: int
+reveal_type(bool(named > 1))  # R: bool
 reveal_type(Counted().shape)  # R: tuple[int]
 named + "text"  # E: operator
 named.nmae  # E: attr-defined
