@@ -62,9 +62,12 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         from sphinx.application import Sphinx
         from sphinx.errors import SphinxError
+        from sphinx.util.console import color_terminal, nocolor
     except ModuleNotFoundError as error:
         print(f'tools/build_docs.py: {error}: python -m pip install -e ".[docs]"', file=sys.stderr)
         return 2
+    if not color_terminal():
+        nocolor()
     source, folder = ROOT / "docs", options.folder
     progress = Progress(sys.stdout)
     print("Building the site; the pages of the reference come from the library itself.", flush=True)

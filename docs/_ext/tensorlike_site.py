@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -213,6 +213,16 @@ def share_navigation(app: Sphinx, pagename: str, templatename: str, context: dic
     context["toctree"] = toctree
 
 
+def theme_options(urls: Mapping[str, str]) -> dict[str, Any]:
+    """Return the theme's options for the addresses of `[project.urls]`: links below each page, and to its source."""
+    options: dict[str, Any] = {
+        "footer_icons": [{"name": name, "url": url, "html": name, "class": ""} for name, url in urls.items()]
+    }
+    if "Repository" in urls:
+        options |= {"source_repository": urls["Repository"], "source_branch": "main", "source_directory": "docs/"}
+    return options
+
+
 def generate(app: Sphinx) -> None:
     """Write the pages of the reference."""
     import generate_reference
@@ -233,4 +243,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-resolved", link_names)
     app.connect("html-collect-pages", source_pages)
     app.connect("html-page-context", share_navigation, priority=100)  # Before the theme's, which asks for the list.
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "2", "env_version": 2, "parallel_read_safe": True, "parallel_write_safe": True}
