@@ -1,11 +1,14 @@
 """Settings of the site: `python tools/build_docs.py` builds it."""
 
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 for folder in (ROOT, ROOT / "tools", ROOT / "docs" / "_ext"):
     sys.path.insert(0, str(folder))
+
+from tensorlike_site import theme_options  # noqa: E402
 
 import tensorlike  # noqa: E402
 
@@ -27,10 +30,16 @@ nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(?!tensorlike).*")]
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
-toc_object_entries = False
+toc_object_entries_show_parents = "hide"
+smartquotes = False  # Takes a tenth of the build; quotes are code here.
 highlight_language = "none"
 
+#: The addresses of the project, where it has them: a fork or a mirror changes them in one place.
+with (ROOT / "pyproject.toml").open("rb") as settings:
+    urls = tomllib.load(settings)["project"].get("urls", {})
+
 html_theme = "furo"
+html_theme_options = theme_options(urls)
 html_title = f"tensorlike {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

@@ -21,7 +21,13 @@ from .tensor.threads import get_num_threads
 
 __all__ = ["parallel_info", "show", "show_config"]
 
-_CUPY = ("cupy-cuda13x", "cupy-cuda12x", "cupy")
+#: Libraries that an extra brings: their module, and the distributions that have it.
+_OPTIONAL = {
+    "CuPy": ("cupy", "cupy-cuda13x", "cupy-cuda12x", "cupy"),
+    "JAX": ("jax", "jax"),
+    "Dask": ("dask", "dask"),
+    "ml_dtypes": ("ml_dtypes", "ml_dtypes"),
+}
 #: Functions that return the number of threads, in the libraries that NumPy is built with.
 _BLAS_THREADS = (
     "scipy_openblas_get_num_threads64_", "scipy_openblas_get_num_threads", "openblas_get_num_threads64_",
@@ -42,7 +48,7 @@ def show() -> str:
         "Python": f"{platform.python_version()} ({platform.python_implementation()}, {platform.machine()})",
         "NumPy": np.__version__,
         "SciPy": _version("scipy"),
-        "CuPy": _version(*_CUPY) if importlib.util.find_spec("cupy") else "not installed",
+        **{library: _optional(module, names) for library, (module, *names) in _OPTIONAL.items()},
         "BLAS": _blas(),
         "threads of large operations": str(get_num_threads()),
         "memory of results": f"{_allocator()}, {_variable('TENSORLIKE_ALLOCATOR')}",
@@ -75,6 +81,10 @@ def _native_core() -> str:
 def _variable(name: str) -> str:
     value = os.environ.get(name)
     return f"{name} is not set" if value is None else f"{name}={value}"
+
+
+def _optional(module: str, distributions: list[str]) -> str:
+    return _version(*distributions) if importlib.util.find_spec(module) else "not installed"
 
 
 def _version(*distributions: str) -> str:

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from tensorlike import __version__
 
-__all__ = ["main"]
+__all__ = ["main", "parser"]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status."""
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     from tensorlike.overrides.audit import cli, compare, starting_point
 
     parser = argparse.ArgumentParser(prog="tensorlike", description="Tools for the authors of tensor-like types.")
@@ -29,13 +29,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--require-native", action="store_true", help="end with status 1 where the native core is not used"
     )
     commands.add_parser("run", help="run a program written for PyTorch, with tensorlike as its torch", add_help=False)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    from tensorlike.overrides.audit import cli, compare, starting_point
+
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["run"]:
         # Most of what follows is the program's, options too.
         from tensorlike.as_torch.runner import run
 
         return run(given[1:])
-    options = parser.parse_args(given)
+    options = parser().parse_args(given)
     try:
         runs = {"audit": cli.run, "compare": compare.run, "info": _info, "new": starting_point.run}
         status = runs[options.command](options)

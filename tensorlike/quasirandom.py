@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 import tensorlike as tl
+from tensorlike.tensor.backends.scipy_modules import scipy_module
 
 __all__ = ["SobolEngine"]
 
@@ -35,8 +36,7 @@ class SobolEngine:
     MAXDIM: Final = 21201
 
     def __init__(self, dimension: int, scramble: bool = False, seed: int | None = None) -> None:
-        from scipy.stats import qmc
-
+        qmc = scipy_module("stats.qmc")
         if not 1 <= dimension <= self.MAXDIM:
             raise ValueError(f"Supported range of dimensionality for SobolEngine is [1, {self.MAXDIM}]")
         self.dimension = dimension

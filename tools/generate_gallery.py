@@ -11,13 +11,16 @@ What a type is for and what it shows of the protocol is read from the docstring 
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import importlib
+import inspect
 import io
 import json
 import sys
+import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -136,6 +139,15 @@ def printed(module: ModuleType) -> str:
     return output.getvalue()
 
 
+def body_of(function: Callable[[], None]) -> str:
+    """Return the statements of a function without its first line and its docstring."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    first = tree.body[1] if ast.get_docstring(tree) is not None else tree.body[0]
+    lines = textwrap.dedent(inspect.getsource(function)).splitlines()
+    return textwrap.dedent("\n".join(lines[first.lineno - 1 :]))
+
+
 def page(stem: str, names: tuple[str, ...], title: str, audits: dict[str, dict[str, int]]) -> str:
     """Return the page of a file."""
     module = module_of(stem)
@@ -152,9 +164,12 @@ def page(stem: str, names: tuple[str, ...], title: str, audits: dict[str, dict[s
     commands = [f"tensorlike audit examples/gallery/{stem}.py:{name}" for name in names]
     lines += ["```sh", f"python examples/gallery/{stem}.py", *commands, "```", ""]
     lines += [
-        f"The file, to be read from top to bottom: [`{stem}.py`](../../examples/gallery/{stem}.py). It prints:",
+        f"The file, to be read from top to bottom, is [`{stem}.py`](../../examples/gallery/{stem}.py). Its end uses "
+        "the type:",
         "",
     ]
+    # `py`: listings of `python` are run by themselves, and this one needs what stands above it in its file.
+    lines += ["```py", body_of(module.main), "```", "", "It prints:", ""]
     lines += ["```text", printed(module).rstrip("\n"), "```", ""]
     return "\n".join(lines)
 
@@ -166,15 +181,15 @@ def index(audits: dict[str, dict[str, int]]) -> str:
         first, _, shows = described(module_of(stem))
         badges = "<br>".join(f"![Audit of {name}](badges/{name}.svg)" for name in names)
         length = len((FOLDER / f"{stem}.py").read_text(encoding="utf-8").splitlines())
-        rows.append(f"| [{title}]({stem}.md) | {first} | {shows} | {badges} | {length} |")
+        rows.append(f"| [{title}]({stem}.md)<br>{badges}<br>{length} lines | {first} Shows {shows} |")
     table = "\n".join(rows)
     return f"""# Gallery
 
 Tensor-like types to read and to start from. Each is one tested file that works with the functions of the library, with
 gradients where they make sense, and with plain tensors and numbers among its operands.
 
-| type | for | what it shows of the protocol | audit | lines |
-|---|---|---|---|---|
+| | |
+|---|---|
 {table}
 
 The audit calls every public function with the type in each operand position and compares values with those of plain

@@ -29,6 +29,7 @@ from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, ONE, VARIADIC, 
 from tensorlike.overrides.introspection import owner_of, public_rows  # noqa: E402
 from tensorlike.testing.samples import serving  # noqa: E402
 from tests.parity import known as parity  # noqa: E402
+from tools import command_line_page  # noqa: E402
 
 #: Modules with public names that are no operations, with the title of their page.
 MODULES = {
@@ -60,6 +61,9 @@ MODULES = {
     "tensorlike.linalg": "Linear algebra: the rest",
     "tensorlike.random": "Random numbers: state",
 }
+
+#: Modules whose classes have a page each.
+PAGE_PER_CLASS = ("tensorlike.nn", "tensorlike.optim", "tensorlike.overrides")
 
 #: The parts of the list of functions, in its order.
 NAMESPACES = {
@@ -613,6 +617,19 @@ def _class(name: str, kind: type) -> str:
     return "\n".join(lines)
 
 
+def class_page(name: str, kind: type) -> str:
+    """Return the page of one class."""
+    module, _, short = name.rpartition(".")
+    lines = [
+        "---\norphan: true\n---",
+        f"# `{short}`",
+        f"[Reference](../index.md) › [{markdown(MODULES[module])}](../modules/{module}.md)",
+        f"```{{py:currentmodule}} {module}\n```",
+        _class(name, kind),
+    ]
+    return "\n\n".join(lines) + "\n"
+
+
 def _function(name: str, function: Any) -> str:
     place = place_of(function)
     body = page_text(function.__doc__) + (f"\n\nSource: {{source}}`{place}`" if place else "")
@@ -624,9 +641,10 @@ def _described() -> frozenset[str]:
     return frozenset(public_name(form) for entry in entries() for form in entry.forms)
 
 
-def module_pages() -> dict[str, str]:
-    """Return the pages of the modules, by their names."""
+def module_pages() -> tuple[dict[str, str], dict[str, str]]:
+    """Return the pages of the modules, and those of classes with a page of their own, by their names."""
     pages: dict[str, str] = {}
+    classes: dict[str, str] = {}
     seen: dict[int, str] = {}
     for module_name, title in MODULES.items():
         if module_name == "tensorlike.dask" and importlib.util.find_spec("dask") is None:
@@ -636,6 +654,7 @@ def module_pages() -> dict[str, str]:
         if module_name != "tensorlike":
             parts.append(page_text(re.split(r"\n\s*# Note", module.__doc__ or "")[0]))
         found = []
+        listed = []
         for name in _public_names(module):
             full = f"{module_name}.{name}"
             value = getattr(module, name, None)
@@ -645,7 +664,10 @@ def module_pages() -> dict[str, str]:
             home = getattr(value, "__module__", "") or ""
             if not home.startswith("tensorlike") or id(value) in seen:
                 continue
-            if isinstance(value, type):
+            if isinstance(value, type) and module_name in PAGE_PER_CLASS:
+                classes[full] = class_page(full, value)
+                listed.append(f"| [`{name}`](../classes/{full}.md) | {first_sentence(value.__doc__)} |")
+            elif isinstance(value, type):
                 found.append(_class(full, value))
             elif inspect.isroutine(value):
                 found.append(_function(full, value))
@@ -654,9 +676,12 @@ def module_pages() -> dict[str, str]:
             else:
                 continue
             seen[id(value)] = full
-        if found:
+        if listed:
+            parts.append("\n".join(["## Classes", "", "| | |", "|---|---|", *listed]))
+            found[:0] = ["## Functions"] if found else []
+        if found or listed:
             pages[module_name] = "\n\n".join([*parts, *found]) + "\n"
-    return pages
+    return pages, classes
 
 
 def modules_index(pages: Mapping[str, str]) -> str:
@@ -668,12 +693,18 @@ def modules_index(pages: Mapping[str, str]) -> str:
                       "| | |", "|---|---|", *rows, "", *toctree, ""])  # fmt: skip
 
 
+#: The folders of generated pages.
+FOLDERS = ("functions", "modules", "classes")
+
+
 def pages() -> dict[str, str]:
     """Return the text of every generated page by its path from `docs/reference`."""
     found = {f"functions/{entry.name}.md": function_page(entry) for entry in entries()}
     found["functions/index.md"] = index_page()
-    modules = module_pages()
+    modules, classes = module_pages()
     found |= {f"modules/{name}.md": text for name, text in modules.items()}
+    found |= {f"classes/{name}.md": text for name, text in classes.items()}
+    found["command-line.md"] = command_line_page.page()
     found["modules/index.md"] = modules_index(modules)
     return found
 
@@ -681,7 +712,7 @@ def pages() -> dict[str, str]:
 def write(folder: Path) -> int:
     """Write the pages that changed, remove those that are gone, and return how many there are."""
     made = pages()
-    for path in [*folder.glob("functions/*.md"), *folder.glob("modules/*.md")]:
+    for path in [path for kind in FOLDERS for path in folder.glob(f"{kind}/*.md")]:
         if path.relative_to(folder).as_posix() not in made:
             path.unlink()
     for name, text in made.items():

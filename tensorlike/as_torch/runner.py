@@ -19,10 +19,11 @@ from typing import Any
 from .absent import MODES, gaps_report
 from .installation import install
 
-__all__ = ["run"]
+__all__ = ["parser", "run"]
 
 
-def _parse(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of what stands before the program."""
     parser = argparse.ArgumentParser(
         prog="python -m tensorlike run",
         usage="%(prog)s [--missing {raise,placeholder}] [--gaps] (SCRIPT | -m MODULE) [ARGUMENTS ...]",
@@ -34,6 +35,10 @@ def _parse(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument(
         "script", metavar="SCRIPT", nargs="?", help="the script, a folder or archive with a __main__, or - for stdin"
     )
+    return parser
+
+
+def _parse(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     # All that follows the script or the module is the program's, options too.
     n = 0
     while n < len(arguments):
@@ -50,9 +55,10 @@ def _parse(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         else:
             n += 1
             break
-    options = parser.parse_args(arguments[:n])
+    known = parser()
+    options = known.parse_args(arguments[:n])
     if options.module is None and options.script is None:
-        parser.error("name the script to run, or -m and a module")
+        known.error("name the script to run, or -m and a module")
     return options, list(arguments[n:])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import multiprocessing
-import multiprocessing.connection
 import os
 import pickle
 import shutil
@@ -128,8 +127,10 @@ class ProcessContext:
         """
         if not self.sentinels:
             return True
+        from multiprocessing.connection import wait  # Not in every Python.
+
         failed = None
-        for sentinel in multiprocessing.connection.wait(list(self.sentinels), timeout):
+        for sentinel in wait(list(self.sentinels), timeout):
             index = self.sentinels.pop(sentinel)
             self.processes[index].join()
             if self.processes[index].exitcode != 0:

@@ -7,20 +7,25 @@ import os
 import sys
 from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["main", "parser"]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status."""
-    from .missing import report
-
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m tensorlike.overrides", description="What can be overridden, compared with PyTorch."
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     missing = commands.add_parser("missing", help="which of PyTorch's public names are absent, and why")
     missing.add_argument("--names", action="store_true", help="name them all")
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    from .missing import report
+
+    options = parser().parse_args(arguments)
     try:
         print(report(options.names))
         sys.stdout.flush()

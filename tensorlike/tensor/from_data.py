@@ -291,6 +291,13 @@ def _scalar_array(value: Any, wanted: Any) -> Any:
         return np.array(value).astype(wanted)
 
 
+#: PyTorch's advice, which people search for by its words.
+_COPY_OF_TENSOR = (
+    "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+    "sourceTensor.detach().clone().requires_grad_(True), rather than tensor(sourceTensor)."
+)
+
+
 @factory
 def tensor(
     data: Any, *, dtype: Dtype | None = None, device: Device | str | None = None, requires_grad: bool = False,
@@ -304,7 +311,12 @@ def tensor(
     >>> tl.tensor([[1, 2], [3, 4]])
     tensor([[1, 2],
             [3, 4]])
+
+    Warns when `data` is a tensor: the copy is a plain tensor without history and without what a subclass carries, which
+    `data.detach().clone()` keeps.
     """
+    if isinstance(data, TensorBase):
+        warnings.warn(_COPY_OF_TENSOR, UserWarning, stacklevel=outside_stacklevel())
     array = array_from(data, dtype, "tensor")
     if device is None and not isinstance(array, np.ndarray):
         return finish(array, requires_grad)

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 import operator
+import reprlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -320,6 +322,25 @@ def format_tensor(array: NDArray[Any], *, prefix: str = "tensor(", suffixes: Seq
     return _with_suffixes(prefix + _array_text(array, len(prefix), options), suffixes, len(prefix), options)
 
 
+class _OneLine(reprlib.Repr):
+    """Shortens what a tensor carries, arrays and tables too, to one line."""
+
+    def __init__(self) -> None:
+        super().__init__()  # Its keywords came with Python 3.12.
+        self.maxother = self.maxstring = 60
+
+    def repr_instance(self, x: object, level: int) -> str:
+        try:
+            text = " ".join(line.strip() for line in repr(x).splitlines())
+        except Exception:  # As reprlib does, so that a tensor prints whatever it carries.
+            return f"<{type(x).__name__}>"
+        half = (self.maxother - 3) // 2
+        return text if len(text) <= self.maxother else f"{text[:half]}...{text[-half:]}"
+
+
+_ATTRIBUTE_TEXT = _OneLine()
+
+
 def tensor_text(
     array: NDArray[Any],
     *,
@@ -330,6 +351,7 @@ def tensor_text(
     grad_fn_name: str | None,
     class_name: str = "tensor",
     is_parameter: bool = False,
+    attributes: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
     """The `repr` of the tensor that holds `array`, with the properties that its elements do not show.
 
@@ -338,7 +360,8 @@ def tensor_text(
     marked). `device` is None for the device that tensors are made on by default; for "meta" only the shape of `array`
     is read. `grad_fn_name` is the name of the node that made the tensor, shown in place of `requires_grad`.
     `class_name` is "tensor" for Tensor and Parameter themselves, and otherwise the name of the subclass; `is_parameter`
-    is for a subclass instance that is a parameter as well. The line "Parameter containing:" belongs to the `repr` of
+    is for a subclass instance that is a parameter as well. `attributes` are what a subclass carries: they stand last,
+    shortened where their text is long. The line "Parameter containing:" belongs to the `repr` of
     Parameter and is not part of this text.
 
     Example::
@@ -375,6 +398,7 @@ def tensor_text(
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
+    suffixes += [f"{name}={_ATTRIBUTE_TEXT.repr(value)}" for name, value in attributes.items()]
 
     elements = "..." if is_meta else _array_text(array, len(prefix), options)
     text = _with_suffixes(prefix + elements, suffixes, len(prefix), options)

@@ -21,7 +21,7 @@ from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.pytree import instances
 from tensorlike.dispatch.signature import NESTED
 
-__all__ = ["carried", "check_declaration", "copy_attributes", "finalized", "settled"]
+__all__ = ["attributes_of", "carried", "check_declaration", "copy_attributes", "finalized", "settled"]
 
 
 def check_declaration(cls: type, base: type) -> None:
@@ -68,6 +68,12 @@ def carried(tensor: Any, name: str) -> Any:
         if isinstance(descriptor, MemberDescriptorType) or (hasattr(descriptor, "__set__") and _stores(tensor)):
             value = getattr(tensor, name, MISSING)
     return value
+
+
+def attributes_of(tensor: Any) -> dict[str, Any]:
+    """Return the declared attributes that are stored on this tensor, by their names."""
+    found = {name: carried(tensor, name) for name in type(tensor).__tensor_attributes__}
+    return {name: value for name, value in found.items() if value is not MISSING}
 
 
 def _stores(tensor: Any) -> bool:

@@ -21,6 +21,7 @@ from .device import device as Device
 from .dtypes import default_complex, default_float, dtype_of
 from .history import set_requires_grad
 from .parameter import Parameter
+from .propagation import attributes_of
 from .serialization import deepcopy_tensor, reduce_tensor
 from .tensor import Tensor, retyped
 from .types import Subclass
@@ -56,6 +57,7 @@ def describe(self: Any) -> str:
         grad_fn_name=grad_fn_name,
         class_name="tensor" if plain else name,
         is_parameter=is_parameter and not plain,
+        attributes={} if plain else attributes_of(self),
     )
 
 
@@ -83,7 +85,8 @@ def _described_inside_handler(args: tuple[Any, ...]) -> Any:
 
 @tensor_method(name="__repr__", comparable=False, composite=False, early=_described_inside_handler)
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
-    """Return the text of the tensor: its elements, and its dtype, device and history where these are not the defaults.
+    """Return the text of the tensor: its elements, its dtype, device and history where these are not the defaults, and
+    the attributes that a subclass declares (`__tensor_attributes__`).
     """
     return describe(self)
 

@@ -17,7 +17,7 @@ DOCS = ROOT / "docs"
 PAGES = sorted(
     path
     for path in DOCS.rglob("*.md")
-    if not path.relative_to(DOCS).as_posix().startswith(("_build/", "reference/functions/", "reference/modules/"))
+    if not path.relative_to(DOCS).as_posix().startswith(("_build/", "reference/"))
 )
 
 #: Pages whose listings are not run here, with the reason.

@@ -76,8 +76,16 @@ def test_formulas_are_found_among_several_on_a_line() -> None:
 
 def test_modules_have_what_users_write(pages: dict[str, str]) -> None:
     overrides = pages["modules/tensorlike.overrides.md"]
-    for name in ("implements", "register", "trace", "explain", "TensorLike", "rewrap", "to_dense"):
+    for name in ("implements", "register", "trace", "explain", "rewrap", "to_dense"):
         assert re.search(rf"\{{py:\w+\}} {name}\b", overrides), name
+    assert "{py:class} TensorLike(" in pages["classes/tensorlike.overrides.TensorLike.md"]
+    assert "[`TensorLike`](../classes/tensorlike.overrides.TensorLike.md)" in overrides
+
+
+def test_the_command_line_is_that_of_the_parsers(pages: dict[str, str]) -> None:
+    page = pages["command-line.md"]
+    for wanted in ("## `tensorlike new`", "## `tensorlike compare`", "`--repro FUNCTION`", "`--override-coverage-html"):
+        assert wanted in page
 
 
 @pytest.mark.parametrize(

@@ -119,3 +119,18 @@ def test_nearly_every_function_is_called() -> None:
     rows = [row for row in audit(Sub).rows if row.operand != "out"]
     missing = [(row.function, row.operand, row.reason) for row in rows if not row.called]
     assert len(missing) < 0.01 * len(rows), missing
+
+
+class Labelled(tl.Tensor):
+    __tensor_attributes__ = ("label",)
+
+    def __new__(cls, data, label=""):
+        self = super().__new__(cls, data)
+        self.label = label
+        return self
+
+
+def test_a_constructor_that_makes_views_is_called_with_leaves_too():
+    report = audit(Labelled, only=["tensorlike.Tensor.detach_", "tensorlike.Tensor.register_post_accumulate_grad_hook"])
+    assert report.coverage == 100.0
+    assert report.totals.called == 2

@@ -49,3 +49,16 @@ def test_the_most_dimensions():
     assert tl.tensor(data).dim() == 64
     with pytest.raises(ValueError, match="too many dimensions 'list'"):
         tl.tensor([data])
+
+
+class Subclass(tl.Tensor):
+    pass
+
+
+@pytest.mark.parametrize("make", [tl.tensor, lambda x: tl.ones(1).new_tensor(x)])
+@pytest.mark.parametrize("source", [tl.ones(2), tl.nn.Parameter(tl.ones(2)), tl.ones(2).as_subclass(Subclass)])
+def test_a_copy_of_a_tensor_warns_that_history_and_type_are_lost(make, source) -> None:
+    with pytest.warns(UserWarning, match=r"recommended to use sourceTensor.detach\(\).clone\(\)") as noted:
+        assert type(make(source)) is tl.Tensor
+    assert len(noted) == 1
+    assert noted[0].filename == __file__

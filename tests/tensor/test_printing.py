@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tensorlike as tl
 from tensorlike.tensor import printing
 from tensorlike.tensor.printing import (
     format_array,
@@ -254,3 +255,27 @@ def test_changes_from_two_threads_are_both_kept(monkeypatch: pytest.MonkeyPatch)
     set_printoptions(precision=2)
     other.join()
     assert get_printoptions() == DEFAULTS | {"precision": 2, "edgeitems": 5}
+
+
+class Carrier(tl.Tensor):
+    __tensor_attributes__ = ("unit", "table")
+
+
+def test_the_text_of_a_subclass_shows_the_attributes_that_it_carries() -> None:
+    x = Carrier([1.0, 4.0])
+    assert repr(x) == "Carrier([1., 4.])"
+    x.unit = "m"
+    assert repr(x + 1) == "Carrier([2., 5.], unit='m')"
+    x.table = tl.arange(100.0)
+    assert repr(x).splitlines()[-1].startswith("        table=tensor([ 0.,  1.,")
+    assert "..." in repr(x)
+
+
+def test_a_tensor_prints_whatever_it_carries() -> None:
+    class Broken:
+        def __repr__(self) -> str:
+            raise ValueError
+
+    x = Carrier([1.0])
+    x.unit = Broken()
+    assert repr(x) == "Carrier([1.], unit=<Broken>)"

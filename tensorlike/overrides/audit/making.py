@@ -215,7 +215,7 @@ def _from_tensor(kind: type, api: AuditedApi) -> tuple[Callable[[Any], Any], str
     except (TypeError, ValueError):
         pass
     else:
-        return kind, f"{name}(tensor)"
+        return (lambda tensor: _leaf(kind(tensor), tensor, api)), f"{name}(tensor)"
     required = [
         p.name if p.kind is not p.KEYWORD_ONLY else f"{p.name}=..."
         for p in list(signature.parameters.values())[1:]
@@ -228,6 +228,25 @@ def _from_tensor(kind: type, api: AuditedApi) -> tuple[Callable[[Any], Any], str
         f'"lambda t: {name}({rest})" or --make EXPR (in Python: from_dense=, make=), or the type a classmethod '
         f"{FROM_DENSE}(cls, tensor)"
     )
+
+
+def _leaf(made: Any, tensor: Any, api: AuditedApi) -> Any:
+    """Return what a constructor made of a leaf as a leaf with the same attributes.
+
+    Constructors end in `as_subclass` or `Tensor.__new__`, which give a view of the tensor: functions that are for
+    leaves alone would refuse it, whatever the type does.
+    """
+    kind = type(made)
+    if not isinstance(made, api.tensor) or any("__slots__" in vars(base) for base in _bases_below(kind, api)):
+        return made
+    plain = api.as_plain(made).detach()
+    leaf = api.as_subclass(plain.requires_grad_(tensor.requires_grad), kind)
+    leaf.__dict__.update(made.__dict__)
+    return leaf
+
+
+def _bases_below(kind: type, api: AuditedApi) -> list[type]:
+    return [base for base in kind.__mro__ if not issubclass(api.tensor, base)]
 
 
 def _own_constructor(kind: type, api: AuditedApi) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib.util
 import mmap
 import os
 import signal
@@ -20,13 +21,15 @@ import time
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from multiprocessing.connection import Connection, Pipe, wait
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .answering_code import Location
 from .foreign import described, interrupted
 from .making import AuditError
 from .model import AuditRow
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 __all__ = ["Audited", "Child", "End", "Ended", "Work", "available_jobs", "in_children", "in_workers"]
 
@@ -63,7 +66,7 @@ class Work(Protocol):
 
 def available_jobs() -> int:
     """Return the number of processors that this process may use, or 0 where workers cannot be forked."""
-    if sys.platform != "linux":
+    if sys.platform != "linux" or not hasattr(os, "fork") or importlib.util.find_spec("_multiprocessing") is None:
         return 0
     return len(os.sched_getaffinity(0))
 
@@ -84,6 +87,8 @@ class Child:
     ) -> None:
         self.leader = leader
         self.since = time.monotonic()
+        from multiprocessing.connection import Pipe  # Not in every Python: see available_jobs().
+
         self.connection, theirs = Pipe()
         for stream in (sys.stdout, sys.stderr):
             # What is still in their buffers would be written by both processes.
@@ -237,6 +242,8 @@ def in_workers(
 
 def _wait(children: Sequence[Child], seconds: float) -> list[Any]:
     """Wait until a child has sent something, or has ended, or is late; return what is ready of them."""
+    from multiprocessing.connection import wait
+
     left = min(child.since for child in children) + seconds - time.monotonic()
     return wait([child.connection for child in children] + [child.ended for child in children], max(left, 0.0))
 
@@ -265,6 +272,8 @@ def _heard(worker: _Worker, results: dict[int, Audited], progress: Callable[[int
                 raise AuditError(f"the audit failed: {value}")
     except (EOFError, OSError):
         return False
+    from multiprocessing.connection import wait
+
     return not wait([worker.ended], 0)
 
 

@@ -163,13 +163,48 @@ In CI: {ci}
 
 from __future__ import annotations
 
+from typing import Any
+
+import tensorlike as tl
+
+
+class {name}(tl.Tensor):
+    """A tensor with a label, which results keep.
+
+    Has every function of Tensor, and needs no __torch_function__: results carry the
+    attributes that are declared here.
+    """
+
+    __tensor_attributes__ = ("label",)
+
+    label: str
+
+    def __new__(cls, data: Any, label: str = "") -> {name}:
+        self = super().__new__(cls, data)
+        self.label = label
+        return self
+
+    # Decides where operands carry different labels; here, as by default, the first.
+    @classmethod
+    def __tensor_merge__(cls, name: str, values: list[Any]) -> Any:
+        return values[0]
+'''
+
+_TORCH_SUBCLASS = '''\
+"""A subclass of Tensor.
+
+In CI: {ci}
+"""
+
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 
-import {import_}
+import torch
 
 
-class {name}({module}.Tensor):
+class {name}(torch.Tensor):
     """Has every function; what the type adds goes around the call of super()."""
 
     @classmethod
@@ -283,11 +318,8 @@ def starting_point(name: str, file: str, kind: str = "rewrap", api: str = "tenso
     # Of PyTorch's own functions a few do not answer a subclass that does nothing.
     limit = f"--fail-under {99 if api == 'torch' else 100}" if complete else f"--baseline {module}_audit.json"
     ci = f"tensorlike audit {shlex.quote(file.replace(os.sep, '/'))}:{name}{options} {limit}"
-    text = {"rewrap": _REWRAP, "to_dense": _TO_DENSE, "refuse": _REFUSE, "subclass": _SUBCLASS}[kind]
-    names = (
-        {"import_": "torch", "module": "torch"} if api == "torch" else {"import_": "tensorlike as tl", "module": "tl"}
-    )
-    source = text.format(name=name, ci=ci, **names)
+    texts = {"rewrap": _REWRAP, "to_dense": _TO_DENSE, "refuse": _REFUSE, "subclass": _SUBCLASS}
+    source = (_TORCH_SUBCLASS if api == "torch" else texts[kind]).format(name=name, ci=ci)
     test = _TORCH_TEST if api == "torch" else _SUBCLASS_TEST if kind == "subclass" else _TEST
     functions = '("neg",)' if kind == "refuse" else _FUNCTIONS
     written = test.format(

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..device import cpu, device
 from .backend import Array, Backend
+from .scipy_modules import scipy_module
 
 __all__ = ["NumpyBackend"]
 
@@ -71,21 +72,14 @@ class NumpyBackend(Backend):
     def scatter_add(self, array: Array, indices: Any, values: Any) -> None:
         np.add.at(array, indices, values)
 
-    # SciPy takes several times as long to import as this package, and most programs need neither.
     @property
     def special(self) -> Any:
-        import scipy.special
-
-        return scipy.special
+        return scipy_module("special")
 
     @property
     def scipy_linalg(self) -> Any:
-        import scipy.linalg
-
-        return scipy.linalg
+        return scipy_module("linalg")
 
     @property
     def scipy_sparse(self) -> Any:
-        import scipy.sparse
-
-        return scipy.sparse
+        return scipy_module("sparse")

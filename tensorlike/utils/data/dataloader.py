@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import multiprocessing
 import os
 import warnings
@@ -184,6 +185,11 @@ class DataLoader(Generic[T_co]):
     def _get_iterator(self) -> _BaseDataLoaderIter:
         if self.num_workers == 0:
             return _SingleProcessDataLoaderIter(self)
+        if importlib.util.find_spec("_multiprocessing") is None:
+            raise RuntimeError(
+                f"DataLoader(): num_workers={self.num_workers} needs processes, which this Python cannot start; pass "
+                "num_workers=0"
+            )
         from .workers import _MultiProcessingDataLoaderIter
 
         self.check_worker_number_rationality()

@@ -11,6 +11,7 @@ import numpy as np
 from tensorlike._library_name import LIBRARY
 from tensorlike.tensor import dtypes
 from tensorlike.tensor.backends import backend_of
+from tensorlike.tensor.backends.scipy_modules import scipy_module
 from tensorlike.tensor.declare import composite, derivatives, internal
 from tensorlike.tensor.ops.linalg.matmul import check_products
 from tensorlike.tensor.random_creation import randn
@@ -31,13 +32,10 @@ def _pairs(A: Any, B: Any, X: Any, K: Any, count: int, niter: int, tol: float, l
     """Return `count` eigenvalues and eigenvectors of one matrix, the outermost first."""
     size, block = X.shape
     if size < _DENSE * max(block, count):
-        from scipy.linalg import eigh as dense
-
-        values, vectors = dense(A, B)
+        values, vectors = scipy_module("linalg").eigh(A, B)
         chosen = slice(None, None, -1) if largest else slice(None)
         return values[chosen][:count], vectors[:, chosen][:, :count]
-    from scipy.sparse.linalg import lobpcg as iterate
-
+    iterate = scipy_module("sparse.linalg").lobpcg
     # PyTorch's tolerance is relative to the matrix, SciPy's is not.
     scale = float(np.linalg.norm(A @ X) / max(np.linalg.norm(X), np.finfo(np.float64).tiny))
     with warnings.catch_warnings():

@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.tensor.backends import scatter_add
+from tensorlike.tensor.backends.scipy_modules import has_scipy, scipy_module
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
@@ -42,11 +43,10 @@ def _embedding_op(xp: Any, weight: Tensor, indices: Tensor, padding_idx: int, sc
 
 def _summed_rows(xp: Any, values: Any, indices: Any, rows: int) -> Any:
     result = xp.zeros((rows, values.shape[-1]), values.dtype)
-    if xp is np and values.size >= _MANY and values.dtype.kind == "f" and values.dtype.itemsize > 2:
-        from scipy.sparse import csr_array
-
+    if xp is np and values.size >= _MANY and values.dtype.kind == "f" and values.dtype.itemsize > 2 and has_scipy():
         count = indices.size
-        choice = csr_array((np.ones(count, values.dtype), (indices, np.arange(count))), shape=(rows, count))
+        entries = (np.ones(count, values.dtype), (indices, np.arange(count)))
+        choice = scipy_module("sparse").csr_array(entries, shape=(rows, count))
         return np.asarray(choice @ values)
     scatter_add(result, indices, values)
     return result

@@ -7,16 +7,17 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import parent_process
-from multiprocessing.connection import wait
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tensorlike as tl
 from tensorlike._utils import ExceptionWrapper
 
-from .channel import Arena, Sender
 from .fetch import Fetcher
+
+if TYPE_CHECKING:
+    from .channel import Arena, Sender
 
 __all__ = ["WorkerInfo", "get_worker_info"]
 
@@ -94,6 +95,8 @@ def run(job: Job, tasks: Any, results: Any, arena: Arena | None) -> None:
     # The main process is interrupted too, and raises.
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError, EOFError):
         tl.set_num_threads(1)
+        from .channel import Sender
+
         _serve(job, tasks, Sender(results, arena, job.prefetch_factor))
 
 
@@ -106,6 +109,8 @@ def _serve(job: Job, tasks: Any, sender: Sender) -> None:
         fetcher = job.make_fetcher()
     except Exception:
         failed = job.failure()
+    from multiprocessing.connection import wait  # Not in every Python: a loader without workers imports this file too.
+
     parent = parent_process()
     ends = [] if parent is None else [parent.sentinel]
     while True:
