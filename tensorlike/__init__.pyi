@@ -6205,6 +6205,9 @@ def tensor(data: Any, *, dtype: Dtype | None = None, device: Device | builtins.s
     >>> tl.tensor([[1, 2], [3, 4]])
     tensor([[1, 2],
             [3, 4]])
+
+    Warns when `data` is a tensor: the copy is a plain tensor without history and without what a subclass carries, which
+    `data.detach().clone()` keeps.
     """
 @overload
 def tensor_split(input: Tensor, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> builtins.tuple[Tensor, ...]: ...

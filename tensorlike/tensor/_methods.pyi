@@ -1198,7 +1198,9 @@ class TensorMethods(TensorMembers):
     def __reduce_ex__(self, proto: Any) -> Any:  # type: ignore[override, misc]
         """Return the state for pickle: elements, requires_grad, type and attributes."""
     def __repr__(self) -> builtins.str:  # type: ignore[override, misc]
-        """Return the text of the tensor: its elements, and its dtype, device and history where these are not the defaults."""
+        """Return the text of the tensor: its elements, its dtype, device and history where these are not the defaults, and
+        the attributes that a subclass declares (`__tensor_attributes__`).
+        """
     def __reversed__(self) -> Self:
         """Return the tensor with its first dimension reversed."""
     @overload
