@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tensorlike._library_name import spoken_name
 
-from .state import ALIVE, OPTIONAL_TENSORS, fill_sets
+from .state import PLAIN, refill_sets
 
 if TYPE_CHECKING:
     from .schema import Schema
@@ -391,8 +391,8 @@ class Form:
 
     def run_undispatched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the implementation without override dispatch."""
-        if not OPTIONAL_TENSORS and not ALIVE:
-            fill_sets()  # An interrupt kept them from being filled.
+        if not PLAIN:
+            refill_sets()
         run = self.run
         if run is None:
             from .wrap import running  # It makes the functions of forms.

@@ -212,7 +212,7 @@ def answering(
                 # The same as in `dispatch`, a frame earlier.
                 return ask_types(asked.key, plan, operands, args, keywords, None, reflected)
             if not plan.types:
-                return run(args, keywords)
+                return form.run_undispatched(args, keywords)
         return dispatch(asked, types, operands, args, keywords, plan, reflected)
 
     return answer
