@@ -18,9 +18,9 @@ from .device import device as Device
 from .dims import checked_size
 from .dtypes import as_numpy_dtype, default_float, dtype_of
 from .dtypes import dtype as Dtype
-from .from_data import array_from, as_tensor, finish, from_numpy, inferred_dtype, placed, tensor
+from .from_data import array_from, as_tensor, finish, finish_sequence, from_numpy, inferred_dtype, placed, tensor
 from .layouts import check_layout, empty_array, format_name
-from .runtime import device_guard, dtype_name, run_quietly, spelled, wanted_dtype, wrong_type
+from .runtime import device_guard, dtype_name, run_quietly, spelled, unwritten, wanted_dtype, wrong_type
 from .tensor import Tensor
 from .types import Number
 
@@ -110,7 +110,9 @@ def _filled(
     shape = checked_size(size, name)
     check_layout(layout, name)
     if out is not None:
-        return finish(_made_of(np, shape, wanted_dtype(name, dtype, out), value), requires_grad, name, out, device)
+        wanted: Any = wanted_dtype(name, dtype, out)
+        made = unwritten(out, shape, wanted) if value is None else _made_of(np, shape, wanted, value)
+        return finish(made, requires_grad, name, out, device)
     if memory_format is not None:
         return finish(_unset(shape, _dtype_or_default(dtype, name), device, name, memory_format), requires_grad)
     return finish(_made(name, shape, _dtype_or_default(dtype, name), device, value), requires_grad)
@@ -275,7 +277,7 @@ def arange(
     if wanted is None:
         wanted = np.dtype(np.int64) if integers else default_float()
     array = _range(first, last, by, wanted)
-    return finish(placed(array, device, "arange"), requires_grad, "arange", out, device)
+    return finish_sequence(array, requires_grad, "arange", out, device)
 
 
 @factory
@@ -298,7 +300,7 @@ def linspace(
     if wanted.kind == "b" and steps > 1:
         raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool': make numbers, and compare them")
     array = _evenly_spaced(first, last, steps, np.empty(0, wanted).real.dtype).astype(wanted, copy=False)
-    return finish(placed(array, device, "linspace"), requires_grad, "linspace", out, device)
+    return finish_sequence(array, requires_grad, "linspace", out, device)
 
 
 def _evenly_spaced(first: Any, last: Any, steps: int, dtype: Any) -> Any:
