@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
 from .blocks import in_blocks

@@ -330,7 +330,7 @@ def view_in(storage: UntypedStorage, dtype: Any, offset: int, shape: tuple[int, 
 def room_at(array: Any) -> int:
     """Return how many elements of its dtype there is memory for from the start of `array` on."""
     memory = bytes_of(owner_of(array))
-    return int(memory.size - data_pointer(array) + data_pointer(memory)) // array.dtype.itemsize
+    return (int(memory.size) - data_pointer(array) + data_pointer(memory)) // int(array.dtype.itemsize)
 
 
 def placed_at(array: Any, shape: tuple[int, ...], steps: tuple[int, ...]) -> Any:

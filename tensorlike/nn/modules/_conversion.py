@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.layouts import format_name

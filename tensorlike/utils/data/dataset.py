@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from typing_extensions import deprecated
 
-import tensorlike as tl
+from tensorlike._originals import tl
 
 __all__ = [
     "ChainDataset",

@@ -80,7 +80,7 @@ def _qr_gradient(grad_q: Any, grad_r: Any, Q: Any, R: Any, mode: str) -> Any:
 
 
 def _join(left: Any, right: Any) -> Any:
-    from tensorlike import cat
+    from ..shape.joining import cat
 
     return cat((left, right), -1)
 

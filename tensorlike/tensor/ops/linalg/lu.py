@@ -105,7 +105,7 @@ def _lu_gradient(grad: Any, LU: Any, pivots: Any) -> Any:
 
 
 def _cat() -> Any:
-    from tensorlike import cat
+    from ..shape.joining import cat
 
     return cat
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike._utils import ExceptionWrapper
 
 from .channel import Arena, Sender
