@@ -168,6 +168,9 @@ def running(form: Form) -> Callable[..., Any]:
     return run
 
 
+Form.running = running
+
+
 def answering(
     form: Form, name: str, operator: Operator | None, early: Callable[[Arguments], Any] | None
 ) -> Callable[[Arguments, Keywords], Any]:

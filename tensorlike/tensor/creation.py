@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from .layouts import check_layout, empty_array, format_name
 from .runtime import device_guard, dtype_name, run_quietly, spelled, unwritten, wanted_dtype, wrong_type
 from .tensor import Tensor
 from .types import Number
+
+if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
+    from .ops.indexing.written_values import converted_number
+    from .ops.shape.joining import stack
 
 __all__ = [
     "array_from",
@@ -68,8 +72,6 @@ def _made_of(xp: Any, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
         return run(xp.empty, shape, dtype)
     if type(value) is int and value == 0:  # -0.0 is equal to it.
         return run(xp.zeros, shape, dtype)
-    from .ops.indexing.written_values import converted_number
-
     return run(xp.full, shape, converted_number(value, np.dtype(dtype)), dtype)
 
 
@@ -309,8 +311,6 @@ def _evenly_spaced(first: Any, last: Any, steps: int, dtype: Any) -> Any:
     The step is a number of this dtype, of float32 for integers, and is counted from the nearer end. Types of 32 and 64
     bits round a product and its sum once, those of 16 bits each for itself. Raises RuntimeError for ends out of range.
     """
-    from .ops.indexing.written_values import converted_number
-
     start, end = (np.asarray(converted_number(value, dtype)).astype(dtype) for value in (first, last))
     if steps < 2:
         return np.full(steps, start, dtype)
@@ -341,8 +341,6 @@ def _like(
         return finish(_made(name, array.shape, wanted, where, value), requires_grad)
     made = _unset(array.shape, wanted, where, name, memory_format, array)
     if value is not None:
-        from .ops.indexing.written_values import converted_number
-
         with device_guard(made):
             made[...] = converted_number(value, made.dtype)
     return finish(made, requires_grad)
@@ -542,8 +540,6 @@ def _zeros_maker(self: Any) -> Any:
 
 
 def _stacked(self: Any, tensors: Sequence[Any]) -> Any:
-    from .ops.shape.joining import stack
-
     return stack(list(tensors))
 
 

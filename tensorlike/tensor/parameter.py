@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase
@@ -13,6 +13,9 @@ from .history import set_requires_grad
 from .serialization import attributes_of, reduce_tensor
 from .tensor import Tensor, disabled_torch_function
 from .views import detached
+
+if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
+    from .protocols import retyped_leaf
 
 __all__ = ["Parameter"]
 
@@ -38,8 +41,6 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     """
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
-        from .protocols import retyped_leaf
-
         if data is None:
             data = empty(0)
         if not isinstance(data, TensorBase):
