@@ -391,21 +391,14 @@ def add_plain_types(*types: type, tensors: bool = False) -> None:
         fill_sets()
 
 
-#: The sets that are empty while a mode is on, and what is in them otherwise. The last one is emptied first and filled
-#: last: while it is not empty, all are full, whatever was interrupted.
-_FILLED: Final = (
-    (OPTIONAL_TENSORS, (TENSOR_TYPES, {type(None)})),
-    (TENSORS, (TENSOR_TYPES,)),
-    (PLAIN, (PLAIN_TYPES,)),
-)
-
-
 def fill_sets() -> None:
     """Fill the sets of plain types unless a mode is on."""
     with _lock:
         if not ALIVE:
-            for filled, types in _FILLED:
-                filled.update(*types)
+            OPTIONAL_TENSORS.update(TENSOR_TYPES, (type(None),))
+            TENSORS.update(TENSOR_TYPES)
+            # Emptied first and filled last: while it is not empty, all are full, whatever was interrupted.
+            PLAIN.update(PLAIN_TYPES)
 
 
 def refill_sets() -> None:
@@ -439,8 +432,9 @@ def activate(activation: Activation) -> None:
             if reference() is None:  # An interrupt came when it died.
                 ALIVE.pop(reference, None)
         ALIVE[weakref.ref(activation, _forget)] = None
-        for filled, _ in reversed(_FILLED):
-            filled.clear()
+        PLAIN.clear()
+        TENSORS.clear()
+        OPTIONAL_TENSORS.clear()
 
 
 def deactivate(activation: Activation) -> None:

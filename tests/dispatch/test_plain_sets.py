@@ -16,6 +16,14 @@ _WATCHED = {
 }
 
 
+#: In the order in which they are filled.
+_SETS = state.OPTIONAL_TENSORS, state.TENSORS, state.PLAIN
+
+
+def _copies():
+    return [set(each) for each in _SETS]
+
+
 class _Passing(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         return func(*args, **(kwargs or {}))
@@ -68,7 +76,7 @@ def _calls():
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_interrupt_at_any_line_is_mended_by_the_next_calls(scenario):
     _calls()
-    full = [set(filled) for filled, _ in state._FILLED]
+    full = _copies()
     assert all(full)
     number = 0
     while True:
@@ -77,7 +85,7 @@ def test_an_interrupt_at_any_line_is_mended_by_the_next_calls(scenario):
         state.STATE.set(state.CLEAR)
         gc.collect()
         _calls()
-        assert [set(filled) for filled, _ in state._FILLED] == full, f"interrupted at line {number}"
+        assert _copies() == full, f"interrupted at line {number}"
         if not interrupted:
             break
     assert number > 10
@@ -86,17 +94,17 @@ def test_an_interrupt_at_any_line_is_mended_by_the_next_calls(scenario):
 @pytest.mark.parametrize("emptied", [(2,), (1, 2), (0, 1, 2)])
 def test_calls_fill_sets_that_they_find_empty(emptied):
     """The states in which an interrupt of `activate` and `fill_sets` can leave the sets."""
-    full = [set(filled) for filled, _ in state._FILLED]
+    full = _copies()
     for _ in range(2):  # The second time the plans for the types are known.
         for place in emptied:
-            state._FILLED[place][0].clear()
+            _SETS[place].clear()
         _calls()
-        assert [set(filled) for filled, _ in state._FILLED] == full
+        assert _copies() == full
 
 
 def test_calls_under_a_mode_leave_them_empty():
     x = tl.ones(2)
     with _Passing():
         assert tl.add(x, x).tolist() == [2, 2]
-        assert not any(filled for filled, _ in state._FILLED)
-    assert all(filled for filled, _ in state._FILLED)
+        assert not any(_SETS)
+    assert all(_SETS)
