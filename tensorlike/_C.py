@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
+from ._originals import tl
 from .autograd.tensor_base import TensorBase
 from .dispatch import DisableTorchFunction, DisableTorchFunctionSubclass
 from .dispatch.core import disabled_torch_dispatch as _disabled_torch_dispatch_impl
@@ -54,7 +54,7 @@ def __getattr__(name: str) -> Any:
     where = _FROM.get(name)
     if where is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: Any = importlib.import_module("tensorlike")
+    found: Any = tl
     for part in where.split(".") if where else ():
         found = getattr(found, part)
     return found

@@ -20,6 +20,7 @@ from ._collector import uncollected as _uncollected
 with _uncollected():
     from . import autograd, dispatch
     from . import tensor as _tensor  # the package; below, the name is the function
+from ._originals import keep as _keep
 from .autograd import (
     enable_grad,
     inference_mode,
@@ -205,6 +206,7 @@ _LAZY_FUNCTIONS = {
 # The functions come from the registry. `tensorlike.tensor` is the function from here on, as in PyTorch: see Note
 # [A package that is a function].
 _fill(__name__)
+_keep(globals())
 __all__ = [name for name in globals() if name[0] != "_" and name != "annotations"]
 __all__ += [name for name in LAZY if name[0] != "_" and name != "dask"]  # `import *` needs no extra.
 __all__ += ["install_as_torch", "set_printoptions", "show_config", "sparse_coo_tensor", "uninstall_as_torch"]

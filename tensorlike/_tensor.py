@@ -7,16 +7,16 @@ from typing import Any
 
 from ._utils import set_state
 from .tensor import Tensor
+from .tensor.serialization import leaf_of_type
 
 __all__ = ["Tensor"]
 
 
 def _rebuild_from_type_v2(func: Callable[..., Any], new_type: type, args: tuple[Any, ...], state: Any) -> Any:
     """Rebuild a tensor of a subclass, with its attributes."""
-    result = func(*args)
-    if type(result) is not new_type:
-        result = result.as_subclass(new_type)
-    if hasattr(new_type, "__setstate__"):
+    result = leaf_of_type(func(*args), new_type)
+    own = getattr(new_type, "__setstate__", Tensor.__setstate__)
+    if own is not Tensor.__setstate__:  # That of Tensor is for older pickles.
         result.__setstate__(state)
         return result
     return set_state(result, state)

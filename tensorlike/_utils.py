@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import tensorlike as torch
 
 from ._library_name import LIBRARY
+from ._originals import tl
 
 __all__ = ["ExceptionWrapper", "KeyErrorMessage", "_element_size", "_rebuild_sparse_tensor", "set_state", "torch"]
 
@@ -20,7 +21,7 @@ def _element_size(dtype: Any) -> int:
     >>> tl._utils._element_size(tl.float64)
     8
     """
-    if not isinstance(dtype, torch.dtype):
+    if not isinstance(dtype, tl.dtype):
         raise RuntimeError(f"expected {LIBRARY.name}.dtype, but got {type(dtype)}")
     return dtype.itemsize
 
@@ -92,7 +93,7 @@ def set_state(value: Any, state: Any) -> Any:
 
 def _flatten_dense_tensors(tensors: Any) -> Any:
     """Return one tensor with the numbers of all; this function and the next are used by code that sends gradients."""
-    return torch.cat([tensor.contiguous().view(-1) for tensor in tensors])
+    return tl.cat([tensor.contiguous().view(-1) for tensor in tensors])
 
 
 def _unflatten_dense_tensors(flat: Any, tensors: Any) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import tensorlike as _tensorlike
+from tensorlike.tensor.namespaces import public_names
 
 #: The names, which are those of the main namespace.
 NAMES = (
@@ -16,7 +16,8 @@ NAMES = (
     "stft", "svd_lowrank", "tensordot", "unique", "unique_consecutive", "unravel_index",
 )  # fmt: skip
 
-globals().update({_name: getattr(_tensorlike, _name) for _name in NAMES})
+_functions = public_names("tensorlike")
+globals().update({_name: _functions[_name] for _name in NAMES})
 __all__ = list(NAMES)
 
 if TYPE_CHECKING:

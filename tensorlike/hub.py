@@ -17,8 +17,8 @@ from typing import Any, Final
 from urllib.parse import urlparse
 from urllib.request import Request, urlopen
 
-import tensorlike as tl
 from tensorlike._absent import explain_absent_names
+from tensorlike._originals import tl
 from tensorlike.serialization import MAP_LOCATION
 
 __all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]

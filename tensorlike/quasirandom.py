@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.tensor.backends.scipy_modules import scipy_module
 
 __all__ = ["SobolEngine"]

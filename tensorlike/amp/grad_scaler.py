@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
-import tensorlike as tl
 from tensorlike._library_name import LIBRARY
+from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.backends import cuda_device_count

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import functional as F
+from tensorlike._originals import tl
 from tensorlike.dispatch.operation import operation_of
-from tensorlike.nn import functional as F
 
 __all__ = ["FLOAT32", "LOWER", "PROMOTE"]
 

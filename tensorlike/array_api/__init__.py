@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 
-import tensorlike as tl
+from tensorlike._originals import tl
 
 from . import fft, linalg
 from ._creation import (

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import tl
 
 from ._promotion import Array, Dtype, Number, common, promoted_dtype
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-import tensorlike as tl
+from tensorlike._originals import tl
 
 from ._promotion import Array, Number, promoted
 

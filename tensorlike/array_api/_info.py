@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.tensor.dtypes import default_complex, default_float, dtype_of
 
 from ._creation import isdtype

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
 
 __all__ = ["Array", "Dtype", "Number", "axes_of", "common", "promoted", "promoted_dtype", "wide_dtype"]

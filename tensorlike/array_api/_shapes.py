@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import tensorlike as tl
+from tensorlike._originals import tl
 
 from ._promotion import Array, axes_of, promoted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-import tensorlike as tl
+from tensorlike._originals import tl
 
 from ._promotion import Array, Dtype
 

@@ -116,7 +116,8 @@ def missing_attribute(full: str, reason: str | None, owner: str, value: Any) -> 
 
             return placeholder(full, reason)
     if instruction == _IMPORT:
-        where = spoken_name(getattr(value, "__name__", owner))
+        first, dot, rest = full.rpartition(".")[0].partition(".")
+        where = f"{LIBRARY if first == 'torch' else first}{dot}{rest}"
         raise ImportError(f"cannot import name {name!r} from {where!r}: {reason}", name=where)
     raise AttributeError(f"{text}: {reason}", name=name, obj=value)
 

@@ -144,7 +144,7 @@ GROUPS: Final[tuple[Group, ...]] = (
         Type UnionType Use Value compiler. cond export. func.debug_unwrap func.functionalize fx.
         import_ir_module import_ir_module_from_buffer jit. library.get_kernel library.register_torch_dispatch
         library.triton_op library.wrap_triton merge_type_from_type_comment nativert. nn.attention. onnx.
-        overrides.enable_reentrant_dispatch overrides.redispatch_function package. parse_ir parse_schema
+        package. parse_ir parse_schema
         parse_type_comment sym_constrain_range_for_size unify_type_list utils.bundled_inputs.
         utils.checkpoint.GraphExecGroup utils.jit. utils.mobile_optimizer. utils.model_dump. utils.show_pickle.
         utils.throughput_benchmark.
@@ -155,8 +155,17 @@ GROUPS: Final[tuple[Group, ...]] = (
         "there is one protocol, __torch_function__, and no dispatcher with keys below it",
         """
         DispatchKey DispatchKeySet ExcludeDispatchKeyGuard library.impl_abstract library.register_autocast
+        overrides.enable_reentrant_dispatch
         utils.checkpoint.CheckpointPolicy utils.checkpoint.SAC_IGNORED_OPS
         utils.checkpoint.SelectiveCheckpointContext utils.checkpoint.create_selective_checkpoint_contexts
+        """,
+    ),
+    Group(
+        "Answering a call again",
+        "a type or mode that was asked calls the function itself, under torch._C.DisableTorchFunctionSubclass() where "
+        "the types of its arguments shall not be asked again",
+        """
+        overrides.redispatch_function
         """,
     ),
     Group(

@@ -1,4 +1,4 @@
-"""Finds `torch` and its submodules, as modules of this library: see Note [One module, two names]."""
+"""Finds `torch`, `functorch` and their submodules in this library: see Note [One module, two names]."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 import importlib.machinery
 import importlib.util
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType, ModuleType
 from typing import Any, Final
 
@@ -15,7 +15,10 @@ from tensorlike.torch_version import __version__ as VERSION
 from . import naming
 from .absent import has_placeholder, module_not_found, note_gap
 
-__all__ = ["FINDER", "TorchModule", "detach", "torch_module"]
+__all__ = ["FINDER", "SERVED", "TorchModule", "detach", "torch_module"]
+
+#: The packages that are served, and what they are here.
+SERVED: Final = {"torch": "tensorlike", "functorch": "tensorlike.as_torch.functorch"}
 
 #: What `torch` has of its own; everything else is this library's.
 _OWN: Final = frozenset(("__name__", "__spec__", "__loader__", "__package__", "__version__", "__class__", "torch"))
@@ -23,7 +26,17 @@ _OWN: Final = frozenset(("__name__", "__spec__", "__loader__", "__package__", "_
 _ASKED_BY_NAME: Final = ("get_code", "get_filename", "get_resource_reader", "get_source", "is_package")
 
 
-class TorchModule(ModuleType):
+class _ByName(ModuleType):
+    """A module that pickles, copies and `cloudpickle` take by its name.
+
+    `cloudpickle` does that for modules whose class is ModuleType itself.
+    """
+
+    def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+        return importlib.import_module, (self.__name__,)
+
+
+class TorchModule(_ByName):
     """The module `torch`: what is set on it or deleted is set on this library, too."""
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -37,7 +50,7 @@ class TorchModule(ModuleType):
             vars(_library()).pop(name, None)
 
 
-class _Mirrored(ModuleType):
+class _Mirrored(_ByName):
     """The class of the module `tensorlike` meanwhile: what is set on it or deleted is on `torch` as well."""
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -88,7 +101,8 @@ def torch_module() -> TorchModule:
 
 
 def _ours(fullname: str) -> str:
-    return "tensorlike" + fullname.removeprefix("torch")
+    first, dot, rest = fullname.partition(".")
+    return SERVED[first] + dot + rest
 
 
 class _Loader:
@@ -158,7 +172,7 @@ class _Finder:
         first = fullname.partition(".")[0]
         if first == "tensorlike":
             return naming.adapting_spec(fullname, path, target)
-        if first != "torch":
+        if first not in SERVED:
             return None
         # What called importlib's _find_spec: an import, or `importlib.util.find_spec`, which only wants to know.
         asking = sys._getframe(2)

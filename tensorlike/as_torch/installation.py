@@ -12,7 +12,7 @@ from tensorlike._library_name import LIBRARY
 
 from . import children, naming
 from .absent import MODES, STATE
-from .finder import FINDER, TorchModule, detach, torch_module
+from .finder import FINDER, SERVED, TorchModule, detach, torch_module
 
 __all__ = ["Installation", "install", "is_installed", "uninstall"]
 
@@ -72,7 +72,7 @@ def _install() -> None:
     _refuse_pytorch()
     # None stands where an import is to fail; the type of sys.modules does not say so.
     modules: dict[str, Any] = dict(sys.modules)
-    blocked = [name for name, module in modules.items() if module is None and name.partition(".")[0] == "torch"]
+    blocked = [name for name, module in modules.items() if module is None and name.partition(".")[0] in SERVED]
     for name in blocked:
         del sys.modules[name]
     FINDER.module = torch_module()
@@ -106,7 +106,7 @@ def _refuse_pytorch() -> None:
 
 def _forget_modules() -> None:
     if isinstance(sys.modules.get("torch"), TorchModule):
-        for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
+        for name in [name for name in sys.modules if name.partition(".")[0] in SERVED]:
             del sys.modules[name]
 
 

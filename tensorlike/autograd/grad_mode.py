@@ -7,10 +7,13 @@ import inspect
 import warnings
 from collections.abc import Callable, Generator
 from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tensorlike._absent import explain_absent_names
 from tensorlike.dispatch.state import STATE, Activation, Scoped, State, Switch, activate, deactivate
+
+if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
+    from .inference import InferenceMarker
 
 explain_absent_names(__name__)
 
@@ -214,8 +217,6 @@ class _Inference:
     __slots__ = ("activation", "inner", "state")
 
     def __init__(self, state: State, mode: bool) -> None:
-        from .inference import InferenceMarker
-
         self.state = state
         self.activation: Activation | None = None
         # Switched off, the mode restores the grad mode that it had changed, and no more.

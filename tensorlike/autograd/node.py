@@ -15,7 +15,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, NoReturn
 
 from tensorlike._library_name import LIBRARY
 from tensorlike._native import core
@@ -25,6 +25,9 @@ from tensorlike.dispatch.state import STATE
 from .grad_mode import grad_enabled
 from .hooks import RemovableHandle, register_hook
 from .tensor_base import PROVIDED, AutogradMeta, TensorBase, is_view, wrap, wrap_saved
+
+if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
+    from .engine import gradients_of
 
 __all__ = [
     "RELEASED",
@@ -146,8 +149,6 @@ class Node(_NodeState):  # type: ignore[misc]
 
         Hooks are not called, and saved values are kept. Raises TypeError for another number of gradients.
         """
-        from .engine import gradients_of  # It stands above this module.
-
         found = gradients_of(self, grad_outputs)
         return found[0] if len(found) == 1 else found
 

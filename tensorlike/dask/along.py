@@ -10,7 +10,7 @@ import dask.array as da
 from dask.highlevelgraph import HighLevelGraph
 from dask.tokenize import tokenize
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.ops.indexing import sorting

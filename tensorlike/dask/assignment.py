@@ -24,7 +24,7 @@ __all__: list[str] = []
 @rule(Method.__setitem__)
 def _setitem(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Bind the tensor to its elements with others at an index of slices and numbers, or where a mask is true."""
-    import tensorlike as tl
+    from tensorlike._originals import tl
 
     target, index, value = args
     if not is_chunked(target):

@@ -10,7 +10,7 @@ import numpy as np
 from dask.array.core import normalize_chunks
 from dask.layers import ArrayBlockIdDep, ArrayChunkShapeDep, ArraySliceDep
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor import creation
 from tensorlike.tensor.device import as_device

@@ -10,8 +10,8 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any, Literal, NoReturn
 
-import tensorlike as tl
 from tensorlike._library_name import LIBRARY
+from tensorlike._originals import tl
 from tensorlike.dispatch.pytree import map_leaves
 from tensorlike.nn import Module
 from tensorlike.nn.parameter import is_lazy

@@ -9,7 +9,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
 
 from .along import check_whole

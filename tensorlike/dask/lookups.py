@@ -95,7 +95,7 @@ class _PickRows(ChunkFunction):
         self.dim, self.local, self.places = dim, local, places
 
     def __call__(self, *tensors: Any) -> Any:
-        import tensorlike as tl
+        from tensorlike._originals import tl
 
         parts = [t.index_select(self.dim, tl.from_numpy(rows)) for t, rows in zip(tensors, self.local, strict=True)]
         return (parts[0] if len(parts) == 1 else tl.cat(parts, self.dim)).index_select(
@@ -105,7 +105,7 @@ class _PickRows(ChunkFunction):
 
 def _scattered(grad: Any, rows: Any, dim: int, size: int) -> Any:
     """Return zeros with the rows of `grad` added at their places."""
-    import tensorlike as tl
+    from tensorlike._originals import tl
 
     order = np.argsort(rows, kind="stable")
     kinds = np.unique(rows)
@@ -146,7 +146,7 @@ def _added(tensor: Any, places: Any, dim: int, size: int) -> Any:
 
 
 def _tensor(rows: Any) -> Any:
-    import tensorlike as tl
+    from tensorlike._originals import tl
 
     return tl.from_numpy(rows)
 
@@ -210,7 +210,7 @@ def _either(one: Any, other: Any) -> Any:
 
 
 def _bool() -> Any:
-    import tensorlike as tl
+    from tensorlike._originals import tl
 
     return tl.bool
 
@@ -222,7 +222,7 @@ class _Owned(ChunkFunction):
         self.dim, self.starts, self.size, self.back = dim, starts, size, back
 
     def __call__(self, place: tuple[int, ...], tensor: Any, index: Any, source: Any) -> Any:
-        import tensorlike as tl
+        from tensorlike._originals import tl
 
         if index.numel() and bool(((index < -self.size) | (index >= self.size)).any()):
             raise IndexError(f"index is out of bounds for dimension {self.dim} with size {self.size}")

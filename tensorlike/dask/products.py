@@ -6,7 +6,7 @@ import string
 from collections.abc import Sequence
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.ops.linalg import einsum, matmul, product_sums
 

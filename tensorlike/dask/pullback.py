@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.dispatch.pytree import map_leaves
 

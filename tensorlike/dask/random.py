@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from dask.layers import ArrayBlockIdDep, ArrayChunkShapeDep
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form
 from tensorlike.tensor.dims import size_argument
 from tensorlike.tensor.generator import Generator, default_generator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import grad_enabled, recording_block
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.ops.linalg import diagonals

@@ -8,7 +8,7 @@ from typing import Any
 import dask.array as da
 from dask.array.core import normalize_chunks
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.dims import dim_tuple, inferred, one_dim, size_argument

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch.pytree import leaves, map_leaves
 from tensorlike.nn import Module

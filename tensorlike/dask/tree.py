@@ -14,7 +14,7 @@ import dask.array as da
 from dask.array.reductions import reduction
 from dask.core import flatten
 
-import tensorlike as tl
+from tensorlike._originals import tl
 
 from .chunked import numpy_meta
 from .mapping import on_chunks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.ops.linalg import norms as linalg_norms
 from tensorlike.tensor.ops.reductions import minmax, norms

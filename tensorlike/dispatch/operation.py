@@ -31,11 +31,11 @@ import functools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from tensorlike._library_name import spoken_name
 
-from .state import ALIVE, OPTIONAL_TENSORS, fill_sets
+from .state import PLAIN, refill_sets
 
 if TYPE_CHECKING:
     from .schema import Schema
@@ -389,15 +389,16 @@ class Form:
         """Return the arguments of a call that it writes; an `out` of several tensors is one of them."""
         return written(self.mutates, self.parameters, args, kwargs)
 
+    #: Returns the function that runs it without dispatch; wrap.py, which makes the functions of forms, sets it.
+    running: ClassVar[Callable[[Form], Callable[..., Any]]]
+
     def run_undispatched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the implementation without override dispatch."""
-        if not OPTIONAL_TENSORS and not ALIVE:
-            fill_sets()  # An interrupt kept them from being filled.
+        if not PLAIN:
+            refill_sets()
         run = self.run
         if run is None:
-            from .wrap import running  # It makes the functions of forms.
-
-            run = self.run = running(self)
+            run = self.run = self.running()
         return run(args, kwargs)
 
     def __repr__(self) -> str:

@@ -50,6 +50,7 @@ __all__ = [
     "deactivate",
     "fill_sets",
     "live_activation",
+    "refill_sets",
     "restoring",
 ]
 
@@ -394,10 +395,27 @@ def fill_sets() -> None:
     """Fill the sets of plain types unless a mode is on."""
     with _lock:
         if not ALIVE:
-            PLAIN.update(PLAIN_TYPES)
-            TENSORS.update(TENSOR_TYPES)
-            # The last one: whether it is empty tells whether an interrupt came before the end.
             OPTIONAL_TENSORS.update(TENSOR_TYPES, (type(None),))
+            TENSORS.update(TENSOR_TYPES)
+            # Emptied first and filled last: while it is not empty, all are full, whatever was interrupted.
+            PLAIN.update(PLAIN_TYPES)
+
+
+def refill_sets() -> None:
+    """Fill the sets of plain types where an interrupt has kept them from being filled.
+
+    Calls that find a set empty end here: see `Form.run_undispatched`.
+    """
+    for reference in tuple(ALIVE):
+        activation = reference()
+        if activation is not None and not activation.over:
+            return  # The usual case: a mode is on, and the sets are to be empty.
+    with _lock:
+        for reference in tuple(ALIVE):
+            activation = reference()
+            if activation is None or activation.over:
+                ALIVE.pop(reference, None)
+    fill_sets()
 
 
 def _forget(reference: weakref.ref[Activation]) -> None:
@@ -414,9 +432,9 @@ def activate(activation: Activation) -> None:
             if reference() is None:  # An interrupt came when it died.
                 ALIVE.pop(reference, None)
         ALIVE[weakref.ref(activation, _forget)] = None
-        OPTIONAL_TENSORS.clear()
-        TENSORS.clear()
         PLAIN.clear()
+        TENSORS.clear()
+        OPTIONAL_TENSORS.clear()
 
 
 def deactivate(activation: Activation) -> None:

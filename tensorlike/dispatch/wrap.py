@@ -168,6 +168,9 @@ def running(form: Form) -> Callable[..., Any]:
     return run
 
 
+Form.running = running
+
+
 def answering(
     form: Form, name: str, operator: Operator | None, early: Callable[[Arguments], Any] | None
 ) -> Callable[[Arguments, Keywords], Any]:
@@ -212,7 +215,7 @@ def answering(
                 # The same as in `dispatch`, a frame earlier.
                 return ask_types(asked.key, plan, operands, args, keywords, None, reflected)
             if not plan.types:
-                return run(args, keywords)
+                return form.run_undispatched(args, keywords)
         return dispatch(asked, types, operands, args, keywords, plan, reflected)
 
     return answer

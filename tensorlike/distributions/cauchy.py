@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
 from .location_scale import LocationScale

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
 __all__ = [

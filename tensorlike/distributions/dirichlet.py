@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorlike as tl
-import tensorlike.nn.functional as F
+from tensorlike._originals import functional as F
+from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.ops.random.gamma import dirichlet_backward
 

@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
-import tensorlike as tl
 from tensorlike._library_name import LIBRARY
+from tensorlike._originals import tl
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.size import Size

@@ -11,8 +11,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import tensorlike as tl
-import tensorlike.nn.functional as F
+from tensorlike._originals import functional as F
+from tensorlike._originals import tl
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor import Tensor
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorlike as tl
 from tensorlike._library_name import LIBRARY
+from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.size import Size
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, ClassVar
 
-import tensorlike as tl
-import tensorlike.nn.functional as F
+from tensorlike._originals import functional as F
+from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.size import Size
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
 from . import constraints

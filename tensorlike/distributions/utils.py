@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, overload
 
-import tensorlike as tl
-import tensorlike.nn.functional as F
 from tensorlike._library_name import LIBRARY
+from tensorlike._originals import functional as F
+from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
 __all__ = [

@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.size import Size

@@ -137,7 +137,7 @@ def tensor_parameter(function: Any, place: int) -> str | None:
 def find_operator(qualified_name: str, overload_name: str) -> OpOverload:
     """Return an operator for a call from C++; PyTorch's own ones are the public functions."""
     if qualified_name.startswith("aten::") and qualified_name not in operators.OPERATORS:
-        import tensorlike as tl
+        from tensorlike._originals import tl
 
         name = qualified_name.removeprefix("aten::")
         found = getattr(tl, name, None) or getattr(tl.Tensor, name, None) or getattr(tl.nn.functional, name, None)

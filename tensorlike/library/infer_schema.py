@@ -9,6 +9,7 @@ import typing
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, NoReturn, Union
 
+from tensorlike._library_name import LIBRARY
 from tensorlike.tensor.device import device
 from tensorlike.tensor.dtypes import dtype
 from tensorlike.tensor.layouts import layout, memory_format
@@ -85,7 +86,11 @@ def infer_schema(
     signature = inspect.signature(prototype_function)
 
     def fail(problem: str) -> NoReturn:
-        raise ValueError(f"infer_schema(func): {problem} Got func with signature {signature})")
+        text = f"{problem} Got func with signature {signature}"
+        for kind in _BASE:  # By their public names.
+            if kind.__module__ != "builtins":
+                text = text.replace(f"{kind.__module__}.{kind.__name__}", f"{LIBRARY}.{kind.__name__}")
+        raise ValueError(f"infer_schema(func): {text})")
 
     try:
         hints = typing.get_type_hints(prototype_function)

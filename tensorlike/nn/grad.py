@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import tensorlike.nn.functional as F
+from tensorlike._originals import functional as F
 from tensorlike.autograd import enable_grad, grad, is_grad_enabled
 from tensorlike.tensor.tensor import Tensor
 

@@ -7,8 +7,8 @@ import math
 import warnings
 from typing import Any
 
-import tensorlike as tl
 from tensorlike._absent import explain_absent_names
+from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch import overridable
 from tensorlike.dispatch.core import undispatched as _undispatched

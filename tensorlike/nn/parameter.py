@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-import tensorlike as tl
 from tensorlike._absent import explain_absent_names
 from tensorlike._library_name import LIBRARY
+from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter, PlainResults
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.tensor import Tensor
 

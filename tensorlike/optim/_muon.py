@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
 from .optimizer import Group, Optimizer, ParamsT, State

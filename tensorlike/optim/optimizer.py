@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any, TypeAlias, TypeVar, overload
 
-import tensorlike as tl
 from tensorlike._absent import explain_absent_names
 from tensorlike._native import core
+from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.core import TENSORS
 from tensorlike.tensor import Tensor

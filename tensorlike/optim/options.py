@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
 __all__ = [

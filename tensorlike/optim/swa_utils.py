@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.nn import Module
 from tensorlike.nn.modules.batchnorm import _BatchNorm
 from tensorlike.tensor import Tensor

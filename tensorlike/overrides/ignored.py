@@ -91,7 +91,7 @@ _ignore_all(
 
 def asked() -> set[Any]:
     """Return the functions that PyTorch lists as ignored and that ask types all the same, there and here."""
-    import tensorlike as tl
+    from tensorlike._originals import tl
 
     functional = tl.nn.functional
     return {
@@ -119,8 +119,8 @@ def asked() -> set[Any]:
 
 def without_operands() -> set[Any]:
     """Return the classes, contexts and methods of `object` that PyTorch lists as ignored."""
-    import tensorlike as tl
     from tensorlike import overrides
+    from tensorlike._originals import tl
     from tensorlike.func import vmap
 
     return {
@@ -152,7 +152,7 @@ def without_operands() -> set[Any]:
 
 def unlisted() -> set[Any]:
     """Return the functions that ask no type and that PyTorch lists nowhere."""
-    import tensorlike as tl
+    from tensorlike._originals import tl
 
     windows: Any = tl.signal.windows
     return {tl.from_dlpack, tl.to_dlpack, set_default_dtype, *(getattr(windows, name) for name in windows.__all__)}

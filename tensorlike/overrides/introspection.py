@@ -15,12 +15,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from tensorlike._library_name import spoken_name
+from tensorlike._library_name import LIBRARY, spoken_name
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import IGNORED, REGISTRY, registered
 from tensorlike.dispatch.signature import KEYWORD, VARIADIC
+from tensorlike.functional import NAMES
 from tensorlike.tensor.tensor import Tensor, nowrap_functions
 
 from .ignored import asked, unlisted, without_operands
@@ -255,7 +256,11 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
     """
     row = registered(f)
     if row is not None:
-        return spoken_name(row.full_name) if owner_of(row) is not None else None
+        if owner_of(row) is None:
+            return None
+        if LIBRARY.name == "torch" and row.namespace == "tensorlike" and row.name in NAMES:
+            return f"torch.functional.{row.name}"  # PyTorch's name for what is in both of its namespaces.
+        return spoken_name(row.full_name)
     if registered(getattr(f, "overloadpacket", None)) is not None:  # One overload of an operator.
         return function_name(f)
     for name, (function, _) in IGNORED.items():

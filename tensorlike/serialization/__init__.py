@@ -7,13 +7,13 @@ containers: it runs no code that a file names.
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Callable
 from typing import IO, Any, TypeAlias
 
-import tensorlike as _tl
 from tensorlike._absent import explain_absent_names
+from tensorlike._originals import tl as _tl
+from tensorlike.tensor.device import device as _device
 from tensorlike.tensor.storage import TypedStorage, UntypedStorage
 
 from .loading import (
@@ -75,9 +75,9 @@ __all__ = [
 #: What annotations name.
 StorageType: TypeAlias = TypedStorage | UntypedStorage
 FILE_LIKE: TypeAlias = str | os.PathLike[str] | IO[bytes]
-MAP_LOCATION: TypeAlias = Callable[[StorageType, str], StorageType] | _tl.device | str | dict[str, str] | None
+MAP_LOCATION: TypeAlias = Callable[[StorageType, str], StorageType] | _device | str | dict[str, str] | None
 
 
 def _get_layout(name: str) -> Any:
     """Return the layout that PyTorch's pickles name, such as "torch.strided"."""
-    return getattr(importlib.import_module("tensorlike"), name.removeprefix("torch."))
+    return getattr(_tl, name.removeprefix("torch."))

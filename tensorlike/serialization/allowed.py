@@ -6,6 +6,7 @@ Arguments are checked by their exact types: a file can make only plain data, so 
 from __future__ import annotations
 
 import pickle
+import sys
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -15,7 +16,7 @@ from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor import Parameter, Tensor, dtypes, layouts
 from tensorlike.tensor.device import device as Device
-from tensorlike.tensor.serialization import OWN_STATE, attributes_of, rebuild_tensor
+from tensorlike.tensor.serialization import OWN_STATE, attributes_of, leaf_of_type, rebuild_tensor
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.storage import MAX_DIMS, TypedStorage, UntypedStorage
 
@@ -301,8 +302,7 @@ def _parameter(
 
 def _retyped(allowed: Allowed, machine: Unpickler, function: Any, kind: Any, args: tuple[Any, ...], state: Any) -> Any:
     result = allowed.call(_function_of(function), args, machine)
-    if kind is not type(result):
-        result = users_code(lambda: result.as_subclass(kind))
+    result = users_code(lambda: leaf_of_type(result, kind))
     allowed.restore(result, state, machine)
     return result
 
@@ -485,10 +485,16 @@ class Allowed:
         if found is None:
             found = self.known(name)
         if found is None:
+            # A line to paste: not for a name that would run code there, or allow files to run it.
+            first, *others = name.split(".")
+            is_class = all(map(str.isidentifier, (first, *others))) and (
+                first == "__main__" or first not in sys.stdlib_module_names
+            )
+            line = name.removeprefix("__main__.") if is_class else "..."
             _refused(
                 f"the file names {name[:200]}, which is not an allowed global by default. If you trust the file, load "
                 "it with weights_only=False, which can run any code that it holds; or allow this one with "
-                f"{LIBRARY}.serialization.add_safe_globals([...])"
+                f"{LIBRARY}.serialization.add_safe_globals([{line[:200]}])"
             )
         return found
 

@@ -42,10 +42,10 @@ def validate_cuda_device(location: str) -> int:
 
 def _moved(storage: Any, location: str) -> Any:
     """Return a storage on a CUDA device. Called by `default_restore_location`."""
-    import tensorlike
+    from tensorlike._originals import tl
 
     where = Device("cuda", validate_cuda_device(location))
-    made = tensorlike.empty(0, dtype=tensorlike.uint8, device=where).untyped_storage()
+    made = tl.empty(0, dtype=tl.uint8, device=where).untyped_storage()
     return made.resize_(len(storage)).copy_(storage)
 
 
@@ -110,9 +110,9 @@ def default_restore_location(storage: Any, location: str) -> Any:
 
 def normalize_storage_type(storage_type: Any) -> Any:
     """Return the type of CPU storages with the dtype of a type of storages."""
-    import tensorlike
+    from tensorlike._originals import tl
 
-    return getattr(tensorlike, storage_type.__name__)
+    return getattr(tl, storage_type.__name__)
 
 
 def storage_to_tensor_type(storage: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch.operation import form_of

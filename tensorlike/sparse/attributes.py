@@ -8,8 +8,8 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-import tensorlike as tl
 from tensorlike._library_name import LIBRARY
+from tensorlike._originals import tl
 from tensorlike.autograd.node import edge_of, name_of
 from tensorlike.autograd.tensor_base import version_counter, wrap, wrap_as
 from tensorlike.overrides.writing import implements

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-import tensorlike as tl
 from tensorlike._library_name import LIBRARY
+from tensorlike._originals import tl
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.backends import namespace_of

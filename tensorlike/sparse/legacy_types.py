@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import tl
 
 from .creation import sparse_coo_tensor
 from .tensor import is_sparse

@@ -79,7 +79,7 @@ def on_values(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _is_linear(form: Form) -> bool:
-    import tensorlike as tl
+    from tensorlike._originals import tl
 
     operation: Any = form.operation
     return bool(operation.linear_in) or operation in (operation_of(tl.mul), operation_of(tl.div))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.overrides.writing import implements
 from tensorlike.tensor import Tensor

@@ -29,7 +29,7 @@ from . import absent_kinds, inclusive_range, sparse_methods  # noqa: E402, F401
 from .from_data import tensor as _tensor  # noqa: E402
 from .parameter import Parameter  # noqa: E402
 
-from . import native_calls  # noqa: E402, F401  (It needs all of the above.)
+from . import late_names, native_calls  # noqa: E402, F401  (They need all of the above.)
 
 __all__ = [
     "Parameter",

@@ -303,14 +303,15 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     (3, 1)
     """
 
-    array = self._tl_data
+    steps = strides_of(self._tl_data)
+    return steps if dim is None else steps[one_dim(dim, len(steps))]
+
+
+def strides_of(array: Any) -> tuple[int, ...]:
+    """Return the strides of a raw array in elements, as PyTorch counts them."""
     width = array.dtype.itemsize
     steps = tuple(s // width for s in array.strides)
-    if 0 in steps:
-        steps = _steps(array.shape, steps)
-    if dim is None:
-        return steps
-    return steps[one_dim(dim, array.ndim)]
+    return _steps(array.shape, steps) if 0 in steps else steps
 
 
 def _steps(shape: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:

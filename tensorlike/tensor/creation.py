@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,11 +18,15 @@ from .device import device as Device
 from .dims import checked_size
 from .dtypes import as_numpy_dtype, default_float, dtype_of
 from .dtypes import dtype as Dtype
-from .from_data import array_from, as_tensor, finish, from_numpy, inferred_dtype, placed, tensor
+from .from_data import array_from, as_tensor, finish, finish_sequence, from_numpy, inferred_dtype, placed, tensor
 from .layouts import check_layout, empty_array, format_name
-from .runtime import device_guard, dtype_name, run_quietly, spelled, wanted_dtype, wrong_type
+from .runtime import device_guard, dtype_name, run_quietly, spelled, unwritten, wanted_dtype, wrong_type
 from .tensor import Tensor
 from .types import Number
+
+if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
+    from .ops.indexing.written_values import converted_number
+    from .ops.shape.joining import stack
 
 __all__ = [
     "array_from",
@@ -68,8 +72,6 @@ def _made_of(xp: Any, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
         return run(xp.empty, shape, dtype)
     if type(value) is int and value == 0:  # -0.0 is equal to it.
         return run(xp.zeros, shape, dtype)
-    from .ops.indexing.written_values import converted_number
-
     return run(xp.full, shape, converted_number(value, np.dtype(dtype)), dtype)
 
 
@@ -110,7 +112,9 @@ def _filled(
     shape = checked_size(size, name)
     check_layout(layout, name)
     if out is not None:
-        return finish(_made_of(np, shape, wanted_dtype(name, dtype, out), value), requires_grad, name, out, device)
+        wanted: Any = wanted_dtype(name, dtype, out)
+        made = unwritten(out, shape, wanted) if value is None else _made_of(np, shape, wanted, value)
+        return finish(made, requires_grad, name, out, device)
     if memory_format is not None:
         return finish(_unset(shape, _dtype_or_default(dtype, name), device, name, memory_format), requires_grad)
     return finish(_made(name, shape, _dtype_or_default(dtype, name), device, value), requires_grad)
@@ -275,7 +279,7 @@ def arange(
     if wanted is None:
         wanted = np.dtype(np.int64) if integers else default_float()
     array = _range(first, last, by, wanted)
-    return finish(placed(array, device, "arange"), requires_grad, "arange", out, device)
+    return finish_sequence(array, requires_grad, "arange", out, device)
 
 
 @factory
@@ -298,7 +302,7 @@ def linspace(
     if wanted.kind == "b" and steps > 1:
         raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool': make numbers, and compare them")
     array = _evenly_spaced(first, last, steps, np.empty(0, wanted).real.dtype).astype(wanted, copy=False)
-    return finish(placed(array, device, "linspace"), requires_grad, "linspace", out, device)
+    return finish_sequence(array, requires_grad, "linspace", out, device)
 
 
 def _evenly_spaced(first: Any, last: Any, steps: int, dtype: Any) -> Any:
@@ -307,8 +311,6 @@ def _evenly_spaced(first: Any, last: Any, steps: int, dtype: Any) -> Any:
     The step is a number of this dtype, of float32 for integers, and is counted from the nearer end. Types of 32 and 64
     bits round a product and its sum once, those of 16 bits each for itself. Raises RuntimeError for ends out of range.
     """
-    from .ops.indexing.written_values import converted_number
-
     start, end = (np.asarray(converted_number(value, dtype)).astype(dtype) for value in (first, last))
     if steps < 2:
         return np.full(steps, start, dtype)
@@ -339,8 +341,6 @@ def _like(
         return finish(_made(name, array.shape, wanted, where, value), requires_grad)
     made = _unset(array.shape, wanted, where, name, memory_format, array)
     if value is not None:
-        from .ops.indexing.written_values import converted_number
-
         with device_guard(made):
             made[...] = converted_number(value, made.dtype)
     return finish(made, requires_grad)
@@ -540,8 +540,6 @@ def _zeros_maker(self: Any) -> Any:
 
 
 def _stacked(self: Any, tensors: Sequence[Any]) -> Any:
-    from .ops.shape.joining import stack
-
     return stack(list(tensors))
 
 

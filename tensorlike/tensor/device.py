@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
 from tensorlike._library_name import LIBRARY
+
+if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
+    from .backends import cuda_is_available
+    from .device_context import DeviceContext, innermost_context
 
 __all__ = ["add_type", "as_device", "cpu", "device", "meta"]
 
@@ -100,15 +104,10 @@ class device:
         self.__setattr__(name, None)
 
     def __enter__(self) -> device:
-        # Imported late: the context is a mode, which knows the factories.
-        from .device_context import DeviceContext
-
         DeviceContext(self).__enter__()
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        from .device_context import innermost_context
-
         context = innermost_context(self)
         if context is not None:
             context.__exit__(kind, error, traceback)
@@ -181,9 +180,6 @@ def _checked_index(index: int) -> int:
 
 def _checked_accelerator_index(index: int) -> int:
     index = _checked_index(index)
-    # Imported late: the backends import `device`.
-    from .backends import cuda_is_available
-
     if not cuda_is_available():
         raise RuntimeError("Cannot access accelerator device when none is available.")
     return index

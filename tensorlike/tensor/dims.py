@@ -8,6 +8,9 @@ from typing import Any
 
 __all__ = ["dim_tuple", "first_that_is_no_integer", "one_dim", "shape_of", "size_argument"]
 
+#: The largest size of a dimension.
+_LARGEST = 2**63 - 1
+
 
 def one_dim(dim: Any, ndim: int) -> int:
     """Return `dim` as a number from 0 on; a zero-dimensional tensor counts as having one dimension.
@@ -77,10 +80,12 @@ def size_argument(size: Any, function: str) -> tuple[int, ...]:
 
 
 def checked_size(size: Any, function: str) -> tuple[int, ...]:
-    """Return a shape whose sizes are not negative."""
+    """Return a shape whose sizes are not negative. Raises RuntimeError otherwise, TypeError for one beyond 64 bits."""
     shape = size_argument(size, function)
     for n in shape:
-        if n < 0:
+        if not 0 <= n <= _LARGEST:
+            if n > 0:
+                raise TypeError(f"{function}(): argument 'size' must be of integers of 64 bits, got {n}")
             raise RuntimeError(
                 f"{function}(): Trying to create tensor with negative dimension {n}: {list(shape)}"
             )

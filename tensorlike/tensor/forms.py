@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from tensorlike.dispatch.wrap import Operator, public_function
 from .calls import calling
 from .declaration import Declaration
 from .tensor import Tensor
+
+if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
+    from .creation import from_numpy
 
 __all__ = ["attach_operator", "expand", "implementation_of", "inplace_function_of", "operator_of"]
 
@@ -125,8 +128,6 @@ def _acceptable(value: Any) -> bool:
 
 
 def _of_numpy(array: Any) -> Any:
-    from .creation import from_numpy
-
     return from_numpy(array)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import ONE
 
@@ -170,9 +171,7 @@ class _TensorSymbol:
         self._symbol = symbol
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        from .tensor import Tensor  # It is made of declarations, which this module is a part of.
-
-        operation = getattr(getattr(Tensor, name, None), "operation", None)
+        operation = getattr(getattr(TensorBase._tl_plain, name, None), "operation", None)
         return lambda *args: self._applied(operation, *args)
 
     def _applied(self, operation: Any, *args: Any) -> _TensorSymbol:

@@ -34,6 +34,7 @@ __all__ = [
     "as_tensor",
     "asarray",
     "finish",
+    "finish_sequence",
     "from_numpy",
     "frombuffer",
     "inferred_dtype",
@@ -68,6 +69,16 @@ def finish(array: Any, requires_grad: Any, name: str = "", out: Any = None, devi
         result._tl_requires_grad = True
         result._tl_tracked = True
     return result
+
+
+def finish_sequence(
+    array: Any, requires_grad: Any, name: str = "", out: Any = None, device: Any = None
+) -> Tensor:
+    """Return what `finish` does of numbers in a row; an `out` of as many elements keeps its shape."""
+    array = placed(array, device, name)
+    if out is not None and out._tl_data.size == array.size:
+        array = array.reshape(out._tl_data.shape)
+    return finish(array, requires_grad, name, out, device)
 
 
 def placed(array: np.ndarray[Any, Any], device: Any, function: str) -> Any:

@@ -12,7 +12,7 @@ from .declare import factory
 from .device import device as Device
 from .dtypes import default_float
 from .dtypes import dtype as Dtype
-from .from_data import finish, placed
+from .from_data import finish_sequence
 from .layouts import check_layout
 from .runtime import wanted_dtype
 from .tensor import Tensor
@@ -47,4 +47,4 @@ def range(
         raise RuntimeError("range(): upper bound and lower bound inconsistent with step sign")
     wanted = wanted_dtype("range", dtype, out) or default_float()
     array = first + np.arange(math.floor((last - first) / by) + 1) * by
-    return finish(placed(array.astype(wanted), device, "range"), requires_grad, "range", out, device)
+    return finish_sequence(array.astype(wanted), requires_grad, "range", out, device)

@@ -20,7 +20,7 @@ from .device import device as Device
 from .dims import checked_size
 from .dtypes import default_float, dtype_of
 from .from_data import array_from, placed
-from .runtime import dtype_name
+from .runtime import dtype_name, type_name
 from .size import Size
 from .storage import TypedStorage, UntypedStorage, view_in
 from .tensor import Tensor, retyped
@@ -49,17 +49,25 @@ def _on_storage(storage: UntypedStorage | TypedStorage, dtype: Any, device: Devi
     return view_in(storage, dtype, 0, (len(storage) // dtype.itemsize,), (dtype.itemsize,))
 
 
+def _invalid(args: tuple[Any, ...], keywords: dict[str, Any]) -> TypeError:
+    shown = [type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in keywords.items()]
+    return TypeError(f"new() received an invalid combination of arguments - got ({', '.join(shown)}); {_FORMS}")
+
+
 def _given(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
     """Return the positional arguments that a call with one keyword stands for."""
     if not keywords:
         return args
     (name, value), *more = keywords.items()
     if args or more or name not in ("size", "data", "other", "storage"):
-        shown = [type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in keywords.items()]
-        raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(shown)}); {_FORMS}")
+        raise _invalid(args, keywords)
+    if name == "data":  # Of a sequence alone, where by position a number is a size and a tensor is shared.
+        if isinstance(value, (int, np.integer, TensorBase, UntypedStorage, TypedStorage)):
+            raise TypeError(f"new(): data must be a sequence (got {type_name(value)})")
+        return (list(value) if isinstance(value, Size) else value,)
     wanted: tuple[type, ...] = {
         "size": (list, tuple), "other": (TensorBase,), "storage": (UntypedStorage, TypedStorage),
-    }.get(name, (object,))  # fmt: skip
+    }[name]  # fmt: skip
     if not isinstance(value, wanted):
         words = "tuple of ints" if name == "size" else wanted[0].__name__.removesuffix("Base")
         raise TypeError(f"new(): argument {name!r} must be {words}, not {type(value).__name__}")
@@ -78,6 +86,8 @@ def _constructed(args: tuple[Any, ...], keywords: dict[str, Any], dtype: Any, de
     if not args:
         return _empty((0,), dtype, device)
     data = args[0]
+    if len(args) > 1 and isinstance(data, bool):
+        raise _invalid(args, keywords)
     if len(args) > 1 or isinstance(data, Size) or (
         isinstance(data, (int, np.integer)) and not isinstance(data, bool)
     ):  # fmt: skip

@@ -17,7 +17,14 @@ from tensorlike._native import core
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.signature import POSITIONAL, VARIADIC
 
+from . import conversion
 from .declaration import Declaration
+from .ops.elementwise import conditional
+from .ops.indexing import basic, getitem
+from .ops.linalg import matmul
+from .ops.nn import activation
+from .ops.reductions import minmax, row_kernels, softmax, sums
+from .ops.shape import expanding, joining, reshaping
 from .size import Size
 from .tensor import Tensor as TensorType
 from .views import UNDER_NO_GRAD
@@ -135,9 +142,7 @@ class Softmax(NamedTuple):
     records: Any
 
     def attach(self, function: Any, form: Form) -> None:
-        from .ops.reductions.row_kernels import _ONES, _SAFE
-
-        rows = tuple((_ONES[char], _SAFE[char]) for char in "fd")
+        rows = tuple((row_kernels._ONES[char], row_kernels._SAFE[char]) for char in "fd")
         core.attach_softmax(function, _names(form, 2), np.exp, np.true_divide, rows, _LARGEST, _recording(self.records))
 
 
@@ -167,14 +172,6 @@ _ORDERED: Final = _INTEGERS + "efd"
 @functools.cache
 def _families() -> Mapping[Any, Family]:
     """Return the families by operation."""
-    from . import conversion
-    from .ops.elementwise import conditional
-    from .ops.indexing import basic, getitem
-    from .ops.linalg import matmul
-    from .ops.nn import activation
-    from .ops.reductions import minmax, row_kernels, softmax, sums
-    from .ops.shape import expanding, joining, reshaping
-
     declared = basic.declared
     found: dict[Callable[..., Any], Family] = {
         getitem._getitem: View("indexed", (basic.select_view, basic.slice_view, basic.unsqueeze_view, basic.alias)),

@@ -14,6 +14,9 @@ from .serialization import attributes_of, reduce_tensor
 from .tensor import Tensor, disabled_torch_function
 from .views import detached
 
+if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
+    from .protocols import retyped_leaf
+
 __all__ = ["Parameter"]
 
 if TYPE_CHECKING:
@@ -44,8 +47,6 @@ class Parameter(PlainResults, metaclass=_ParameterMeta):
     """
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
-        from .protocols import retyped_leaf
-
         if data is None:
             data = empty(0)
         if not isinstance(data, TensorBase):

@@ -34,9 +34,14 @@ _HANDLING = (core.ask_types.__code__, core._ask_mode.__code__)
 
 def describe(self: Any) -> str:
     """Return the text of a tensor without dispatch."""
-    from .printing import tensor_text  # 2 ms of the import
-
     array = self._tl_data
+    try:
+        from .printing import tensor_text  # 2 ms of the import
+    except ImportError:
+        if getattr(sys, "meta_path", None) is not None:
+            raise
+        # The interpreter ends, and nothing was printed before.
+        return f"{type(self).__name__}({array.tolist()})"
     try:
         edge = edge_of(self) if self._tl_tracked else None
         grad_fn_name = None if edge is None or self._tl_edge is None else name_of(edge[0])

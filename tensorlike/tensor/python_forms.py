@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, TypeVar, overload
 
 from tensorlike.autograd.tensor_base import TensorBase
@@ -190,8 +191,6 @@ def _tensor_method(
 
 
 def _copy_function(function: Any) -> Any:
-    from types import FunctionType
-
     copy = FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )

@@ -27,8 +27,9 @@ from tensorlike.dispatch.signature import MANY, ONE
 from . import runtime
 from .operands import allows_none, allows_number, operands_of
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # The function is given when the package is loaded: see Note [Calls import nothing].
     from .declaration import Declaration
+    from .formula_programs import program_of
 
 __all__ = ["DIFFERENTIABLE", "Recorded", "make_of", "node_methods", "record_of", "recorder", "register_node", "save"]
 
@@ -395,8 +396,6 @@ def register_node(d: Declaration, node: type[Any]) -> None:
     released = None
     if recorded.many is None:
         released = tuple((f"_saved_{name}", number_kept) for name, number_kept in _released(d, recorded))
-    from .formula_programs import program_of  # Not where nothing is recorded.
-
     program = program_of(d, recorded)
     if program is not None:
         try:

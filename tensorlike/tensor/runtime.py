@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import contextvars
 import itertools
+import math
 import numbers
 import sys
 import warnings
@@ -46,9 +47,10 @@ from tensorlike.dispatch.options import fitting
 
 from .backends import backend_of, check_same_device, device_of, namespace_of
 from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
-from .layouts import is_dense, strided_array
+from .layouts import is_dense, steps_of, strided_array
 from .memory import keep_memory
 from .promotion import can_cast, category, promote_types, result_type, weak_scalar_dtype
+from .storage import placed_at, room_at
 from .views import check_overlap, check_shared
 
 __all__ = [
@@ -565,9 +567,7 @@ def write_out(
                 UserWarning,
                 stacklevel=outside_stacklevel(),
             )
-        out._tl_data = result if result.dtype == target.dtype else result.astype(target.dtype)
-        if result.base is not None or any(isinstance(o, TensorBase) and o._tl_data is result for o in operands):
-            out._tl_data = out._tl_data.copy()
+        _write_resized(out, result if result.dtype == target.dtype else result.astype(target.dtype), operands)
         reshaped_leaf(out)
     else:
         check_shared(out, operands, name)
@@ -577,6 +577,38 @@ def write_out(
     else:
         out._tl_counter = [1]
     return out
+
+
+def _write_resized(out: Any, result: Any, operands: tuple[Any, ...]) -> None:
+    """Give `out` the shape of a result and its elements, at its place in memory: what shares that memory sees them.
+
+    Where the memory does not suffice, `out` moves to memory of its own, and what shares its former memory sees the
+    elements that have a place there. An array without elements has no place: NumPy's do not keep it.
+    """
+    target = out._tl_data
+    room = room_at(target) if target.size else 0
+    if 0 < result.size <= room:
+        out._tl_data = placed_at(target, result.shape, steps_of(result.shape, None))
+        out._tl_data[...] = result
+        return
+    if result.size and room:
+        placed_at(target, (room,), (1,))[...] = result.reshape(-1)[:room]
+    if out._tl_view_base is not None and not out._tl_tracked:
+        out._tl_view_base = None
+        out._tl_counter = None if out._tl_counter is None else [out._tl_counter[0]]
+    if result.base is not None or any(isinstance(o, TensorBase) and o._tl_data is result for o in operands):
+        result = result.copy()
+    out._tl_data = result
+
+
+def unwritten(out: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return the array of that shape and dtype that `out` would be after it was resized, with what its memory holds."""
+    array = out._tl_data
+    if array.shape == shape:
+        return array
+    if array.size and array.dtype == dtype and math.prod(shape) <= room_at(array):
+        return placed_at(array, shape, steps_of(shape, None))
+    return np.empty(shape, dtype)
 
 
 def wanted_dtype(name: str, dtype: Any, out: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.node import edge_of
-from tensorlike.autograd.tensor_base import TensorBase, wrap_as
+from tensorlike.autograd.tensor_base import TensorBase, wrap, wrap_as
 
 from .backends import backend_for, backend_of, device_of
 from .device import device as Device
@@ -20,7 +20,7 @@ from .dtypes import dtype_of
 from .storage import UntypedStorage, placed_in, view_in
 from .tensor import Tensor
 
-__all__ = ["deepcopy_tensor", "rebuild_tensor", "reduce_here", "reduce_tensor"]
+__all__ = ["deepcopy_tensor", "leaf_of_type", "rebuild_tensor", "reduce_here", "reduce_tensor"]
 
 #: Whether `reduce_tensor` is called for a file of `save`.
 FOR_FILES: ContextVar[bool] = ContextVar("FOR_FILES", default=False)
@@ -73,6 +73,20 @@ def rebuild_tensor(
     for key, value in attributes.items():
         setattr(tensor, key, value)
     return tensor
+
+
+def leaf_of_type(tensor: Any, kind: type) -> Any:
+    """Return a tensor that was just rebuilt as one of the subclass `kind`, a leaf of the graph as it is itself.
+
+    No type and no mode is asked. For pickles and files that name the subclass beside what rebuilds a plain tensor.
+    """
+    if type(tensor) is kind:
+        return tensor
+    if not isinstance(tensor, TensorBase) or not tensor._tl_requires_grad:
+        return tensor.as_subclass(kind)
+    result: Any = wrap(tensor._tl_data).as_subclass(kind)
+    result._tl_requires_grad = result._tl_tracked = True
+    return result
 
 
 def reduce_tensor(tensor: Any) -> Any:

@@ -327,6 +327,23 @@ def view_in(storage: UntypedStorage, dtype: Any, offset: int, shape: tuple[int, 
     return strided_view(backend_of(storage._bytes).namespace, storage._bytes, shape, dtype, offset, strides)
 
 
+def room_at(array: Any) -> int:
+    """Return how many elements of its dtype there is memory for from the start of `array` on."""
+    memory = bytes_of(owner_of(array))
+    return (int(memory.size) - data_pointer(array) + data_pointer(memory)) // int(array.dtype.itemsize)
+
+
+def placed_at(array: Any, shape: tuple[int, ...], steps: tuple[int, ...]) -> Any:
+    """Return the array of a shape, with strides of so many elements, that starts in memory where `array` does.
+
+    The caller knows that there is room.
+    """
+    memory, width = bytes_of(owner_of(array)), array.dtype.itemsize
+    start = data_pointer(array) - data_pointer(memory)
+    strides = tuple(n * width for n in steps)
+    return strided_view(backend_of(array).namespace, memory, shape, array.dtype, start, strides)
+
+
 def placed_in(array: np.ndarray[Any, Any]) -> tuple[UntypedStorage, int]:
     """Return the storage behind a raw array, and the offset of the array in it, in bytes."""
     if any(s < 0 for s in array.strides):

@@ -12,6 +12,7 @@ import numpy as np
 from tensorlike.autograd.node import edge_of
 
 from . import dtypes
+from .attributes import strides_of
 from .backends import backend_of
 from .dtypes import dtype_of
 from .storage import TypedStorage, UntypedStorage, placed_in, typed_storage
@@ -62,7 +63,7 @@ def _dense(utils: Any, tensor: Any, requires_grad: bool) -> tuple[Any, tuple[Any
         # The copy on the host need not be in the order of the tensor.
         strides = tuple(s // width for s in array.strides)
     else:
-        strides = tensor.stride()
+        strides = strides_of(array)  # No type is asked.
     dtype = dtype_of(array.dtype)
     place: tuple[Any, ...] = offset // width, array.shape, strides, requires_grad, OrderedDict()
     if dtype in _UNTYPED:

@@ -27,7 +27,8 @@ from tensorlike.dispatch.core import outside_stacklevel, undispatched
 from .backends import data_pointer, namespace_of, scatter_add, strided_view
 from .layouts import is_dense
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # The functions are given when the package is loaded: see Note [Calls import nothing].
+    from .ops.memory.inplace import read_strided, scatter_strided, write_strided
     from .tensor import Tensor
 
 __all__ = [
@@ -198,8 +199,6 @@ class AsStridedBackward0(Node):
     geometry: Geometry
 
     def _tl_apply(self, grad: Any) -> tuple[Any]:
-        from .ops.memory.inplace import scatter_strided
-
         return (undispatched(scatter_strided)(grad, self.layout, self.geometry),)
 
 
@@ -214,8 +213,6 @@ class CopySlices(Node):
     geometry: Geometry
 
     def _tl_apply(self, grad: Any) -> tuple[Any, ...]:
-        from .ops.memory.inplace import read_strided, write_strided
-
         if self._tl_function is None:
             unpack(RELEASED, None, self)
         part = undispatched(read_strided)(grad, self.layout, self.geometry)

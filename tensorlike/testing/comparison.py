@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import tensorlike as tl
 from tensorlike._library_name import LIBRARY
+from tensorlike._originals import tl
 from tensorlike.dispatch import DisableTorchFunctionSubclass, handle_torch_function, has_torch_function
 from tensorlike.dispatch.errors import function_name
 from tensorlike.overrides.audit.making import TO_DENSE

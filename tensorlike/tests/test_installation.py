@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.overrides.introspection import public_rows

@@ -85,3 +85,43 @@ def test_where_classes_are_from_is_importable():
         assert inspect.getsource(nn.Fold).startswith("class Fold")
         typing.get_type_hints(nn.Linear.forward)
     """)
+
+
+def test_names_of_functions_in_two_namespaces_are_pytorchs():
+    code("""
+        import tensorlike as tl
+        def names():
+            relu, inverse = tl.nn.functional.relu, tl.linalg.inv
+            functions = (tl.split, tl.norm, tl.einsum, tl.functional.split, tl.add, relu, inverse)
+            return [tl.overrides.resolve_name(f) for f in functions]
+        before = names()
+        assert before[:2] == ["tensorlike.split", "tensorlike.norm"]
+        with tl.install_as_torch():
+            assert names() == [
+                "torch.functional.split", "torch.functional.norm", "torch.functional.einsum", "torch.functional.split",
+                "torch.add", "torch.nn.functional.relu", "torch.linalg.inv"]
+            called = []
+            class Duck:
+                @classmethod
+                def __torch_function__(cls, func, types, args=(), kwargs=None):
+                    called.append(tl.overrides.resolve_name(func))
+            tl.split(Duck(), 2)
+            assert called == ["torch.functional.split"]
+        assert names() == before
+    """)
+
+
+def test_errors_name_types_by_their_public_names():
+    code("""
+        import tensorlike as tl
+        def scale(x: tl.Tensor, kind: tl.dtype, more: dict[str, tl.device]) -> tl.Tensor: ...
+        def error():
+            try:
+                tl.library.infer_schema(scale, mutates_args=())
+            except ValueError as error:
+                return str(error)
+        text = error()
+        assert "dict[str, tensorlike.device]" in text and "(x: tensorlike.Tensor, kind: tensorlike.dtype" in text
+        with tl.install_as_torch():
+            assert error() == text.replace("tensorlike", "torch")
+    """)

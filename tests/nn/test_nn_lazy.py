@@ -132,10 +132,28 @@ class TestLazyModules:
             assert not hasattr(other, "has_uninitialized_params")
         assert module.has_uninitialized_params()
 
-    def test_conversions_before_the_first_call_count(self, name):
-        module, x = lazy(name).double(), tl.randn(*LAZY[name][1], dtype=tl.float64)
-        assert module(x).dtype == tl.float64
-        assert all(p.dtype == tl.float64 for p in module.parameters())
+    @pytest.mark.parametrize(
+        "convert, dtype",
+        [
+            (lambda m: m.double(), tl.float64),
+            (lambda m: m.to(tl.float64), tl.float64),
+            (lambda m: m.to("cpu", tl.float64, non_blocking=True), tl.float64),
+            (lambda m: m.to(tl.ones(1, dtype=tl.float64)), tl.float64),
+            (lambda m: m.to("cpu"), tl.float32),
+            (lambda m: m.to(tl.device("cpu")).cpu().float(), tl.float32),
+        ],
+    )
+    def test_conversions_before_the_first_call_count(self, name, convert, dtype):
+        lazy_one = lazy(name)
+        module, x = convert(lazy_one), tl.randn(*LAZY[name][1], dtype=dtype)
+        assert module is lazy_one
+        assert all(is_lazy(p) for p in module.parameters())
+        assert module(x).dtype == dtype
+        assert all(p.dtype == dtype and p.requires_grad for p in module.parameters())
+
+    def test_another_memory_format_needs_dimensions(self, name):
+        with pytest.raises(ValueError, match="uninitialized parameter"):
+            lazy(name).to(memory_format=tl.channels_last)
 
     def test_a_state_without_shapes_fits_lazy_modules_only(self, name):
         state = lazy(name).state_dict()

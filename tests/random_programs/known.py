@@ -91,7 +91,7 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "out=", "^works: .*some elements of the input tensor and the written-to tensor",
-        "PyTorch resizes `out=` in its memory, which then overlaps with an operand; ours gets new memory",
+        "PyTorch resizes `out=` in its memory, which then overlaps with an operand; ours computes before",
         ("v1 = lib.arange(6).reshape(2, 3)", "v2 = v1.t()", "v3 = lib.neg(v2, out=v1)"), "views",
     ),
     Known(

@@ -558,3 +558,24 @@ def test_mutated_files(name):
     assert outcomes.keys() <= {"UnpicklingError", "RuntimeError", "loaded", "unnamed"}
     assert not outcomes["unnamed"]
     assert outcomes["UnpicklingError"] + outcomes["RuntimeError"] > 50
+
+
+class Unknown(tl.Tensor):
+    pass
+
+
+def test_a_refusal_says_the_line_that_allows_the_class():
+    with pytest.raises(pickle.UnpicklingError) as caught:
+        load(saved(tl.ones(2).as_subclass(Unknown)))
+    name = f"{Unknown.__module__}.Unknown"
+    assert str(caught.value).endswith(f"tensorlike.serialization.add_safe_globals([{name}])")
+    with pytest.raises(pickle.UnpicklingError, match=r"add_safe_globals\(\[Net\]\)$"):
+        load(archive(named("__main__.Net") + b"."))
+
+
+def test_a_refusal_does_not_offer_a_line_that_runs_what_the_file_says():
+    code = "mod.x]); import os; os.system('true') #"
+    for name in (code, "mod.a b", "a..b", "mod.(x)", "builtins.getattr", "functools.partial"):
+        with pytest.raises(pickle.UnpicklingError) as caught:
+            load(archive(named(name) + b"."))
+        assert str(caught.value).endswith("add_safe_globals([...])"), caught.value

@@ -37,7 +37,7 @@ def _start() -> None:
 
         @staticmethod
         def find_spec(fullname: str, path: Any = None, target: Any = None) -> Any:
-            if fullname.partition(".")[0] != "torch":
+            if fullname.partition(".")[0] not in ("torch", "functorch"):
                 return None
             finder = Finder._install()
             return None if finder is None else finder.find_spec(fullname, path, target)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.layouts import format_name
@@ -112,7 +112,8 @@ class ConversionMethods:
             target = dtype if tensor.is_floating_point() or tensor.is_complex() else None
             return tensor.to(
                 device=device or tensor.device, dtype=target or tensor.dtype, non_blocking=non_blocking,
-                memory_format=memory_format if tensor.dim() in (4, 5) else None,
+                # Parameters that are not initialised yet have no dimensions, and are moved and converted all the same.
+                memory_format=memory_format if memory_format is not None and tensor.dim() in (4, 5) else None,
             )  # fmt: skip
 
         return self._apply(convert)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 
-import tensorlike as tl
 import tensorlike.nn.functional as F
+from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
 from .module import Module

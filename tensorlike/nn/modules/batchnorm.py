@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import tensorlike as tl
 import tensorlike.nn.functional as F
+from tensorlike._originals import tl
 from tensorlike.nn import init
 from tensorlike.nn.parameter import UninitializedBuffer, UninitializedParameter
 from tensorlike.tensor import Tensor

@@ -6,8 +6,8 @@ import dataclasses
 import math
 from typing import Any
 
-import tensorlike as tl
 import tensorlike.nn.functional as F
+from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
 from .linear import Linear

@@ -6,8 +6,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-import tensorlike as tl
 import tensorlike.nn.functional as F
+from tensorlike._originals import tl
 from tensorlike.nn import init
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter

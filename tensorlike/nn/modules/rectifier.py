@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorlike as tl
 import tensorlike.nn.functional as F
+from tensorlike._originals import tl
 from tensorlike.nn import init as initial
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter

@@ -7,7 +7,7 @@ import numbers
 import warnings
 from typing import Any, ClassVar
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.nn import init
 from tensorlike.nn.utils.rnn import PackedSequence
 from tensorlike.tensor import Tensor

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import tensorlike as tl
 import tensorlike.nn.functional as F
+from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.nn import init
 from tensorlike.tensor import Tensor

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import tensorlike as tl
 import tensorlike.nn.functional as F
+from tensorlike._originals import tl
 from tensorlike.nn import init
 from tensorlike.tensor import Tensor
 

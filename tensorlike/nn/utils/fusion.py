@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, TypeVar
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.nn.modules.module import Module
 from tensorlike.nn.parameter import Parameter
 from tensorlike.tensor import Tensor

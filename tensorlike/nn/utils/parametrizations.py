@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import Any, TypeVar
 
-import tensorlike as tl
+from tensorlike._originals import functional as F
+from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
-from tensorlike.nn import functional as F
 from tensorlike.nn.modules.module import Module
 from tensorlike.tensor import Tensor
 

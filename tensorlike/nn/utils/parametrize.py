@@ -135,6 +135,10 @@ class ParametrizationList(ModuleList):
                         f"is enabled.\nunparametrized {what}: {was}\nparametrized {what}: {getattr(result, what)}"
                     )
 
+    def steps(self) -> list[Any]:
+        """Return the parametrizations: the modules in the list but those of its own original, which may have some."""
+        return [module for name, module in self._modules.items() if name != "parametrizations"]
+
     def originals(self) -> list[Tensor]:
         """Return the tensors that the first parametrization takes."""
         return [self.original] if self.is_tensor else [getattr(self, f"original{i}") for i in range(self.ntensors)]
@@ -145,7 +149,7 @@ class ParametrizationList(ModuleList):
         Raises RuntimeError where a parametrization has none, ValueError where its result does not fit.
         """
         with recording_block(False):
-            for module in reversed(self):
+            for module in reversed(self.steps()):
                 if not hasattr(module, "right_inverse"):
                     raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
                 value = module.right_inverse(value)
@@ -174,12 +178,17 @@ class ParametrizationList(ModuleList):
                         f"{which[0]} returned by `right_inverse` has dtype {new.dtype} while `{which[1]}` has dtype "
                         f"{original.dtype}"
                     )
-                if new is not original:
+                if new is original:
+                    continue
+                name = "original" if self.is_tensor else f"original{i}"
+                if is_parametrized(self, name):
+                    setattr(self, name, new)
+                else:
                     original.data = new.detach()
 
     def forward(self) -> Any:
         """Return the parametrized tensor."""
-        first, *others = self
+        first, *others = self.steps()
         value = first(*self.originals())
         for module in others:
             value = module(value)
@@ -380,10 +389,13 @@ def transfer_parametrizations_and_params(
         source = table[name]
         if not hasattr(to_module, name):
             setattr(to_module, name, Parameter(getattr(from_module, name)))
-        for parametrization in source:
+        for parametrization in source.steps():
             register_parametrization(to_module, name, parametrization)
         target: Any = to_module.parametrizations[name]
         names = ["original"] if source.is_tensor else [f"original{i}" for i in range(source.ntensors)]
         for original in names:
-            setattr(target, original, getattr(source, original))
+            if is_parametrized(source, original):
+                transfer_parametrizations_and_params(source, target, original)
+            else:
+                setattr(target, original, getattr(source, original))
     return to_module

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.nn.modules.module import Module
 from tensorlike.tensor import Tensor
 

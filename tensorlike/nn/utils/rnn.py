@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-import tensorlike as tl
-import tensorlike.nn.functional as F
 from tensorlike._absent import explain_absent_names
+from tensorlike._originals import functional as F
+from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.runtime import type_name
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import tensorlike as tl
+from tensorlike._originals import functional as F
+from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
-from tensorlike.nn import functional as F
 from tensorlike.nn.parameter import Parameter, UninitializedParameter
 from tensorlike.tensor import Tensor
 

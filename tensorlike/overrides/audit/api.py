@@ -369,11 +369,11 @@ def _guess_of_type(kind: str) -> Any:
 
 
 def _guess(name: str, kind: str) -> Any:
-    import tensorlike
+    from tensorlike._originals import tl
 
     value = _GUESSES[name] if name in _GUESSES else _guess_of_type(kind)
     if isinstance(value, str) and name in ("args", "cls", "dtype"):
-        return getattr(tensorlike, value)
+        return getattr(tl, value)
     return {} if name == "memo" else value
 
 

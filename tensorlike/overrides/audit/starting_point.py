@@ -25,7 +25,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import tl
+from tensorlike._originals import tl
 from tensorlike.overrides import TensorLike, implements, rewrap
 
 
@@ -76,7 +77,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.overrides import TensorLike, implements, to_dense
 
 
@@ -123,7 +124,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.overrides import TensorLike, implements, refuse
 
 
@@ -223,7 +224,7 @@ _TEST = '''\
 
 from __future__ import annotations
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.testing import TensorLikeSuite
 
 from {module} import {name}

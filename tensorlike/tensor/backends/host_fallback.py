@@ -11,6 +11,7 @@ import warnings
 from typing import Any, Literal, get_args
 
 from tensorlike._library_name import LIBRARY
+from tensorlike.dispatch.core import outside_stacklevel
 
 __all__ = ["announce", "get_host_fallback", "set_host_fallback"]
 
@@ -62,8 +63,6 @@ def announce(device: str, function: str) -> None:
         )
     if (device, function) not in _warned:
         _warned.add((device, function))
-        from tensorlike.dispatch.core import outside_stacklevel
-
         warnings.warn(
             f"{function} is not available on device {device!r}: the host computes it, and its results are brought "
             f"back. {LIBRARY}.backends.set_host_fallback('allow') silences this, 'refuse' makes it an error.",

@@ -11,7 +11,7 @@ from functools import partial
 from multiprocessing.context import BaseContext
 from typing import Any, Generic, Self, TypeVar
 
-import tensorlike as tl
+from tensorlike._originals import tl
 
 from . import _utils
 from ._utils.collate import default_collate, default_convert

@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from typing_extensions import TypeVar as TypeVarWithDefault
 from typing_extensions import deprecated
 
-import tensorlike as tl
+from tensorlike._originals import tl
 
 __all__ = [
     "ChainDataset",

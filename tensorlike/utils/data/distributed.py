@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import cycle, islice
 from typing import Any, TypeVar
 
-import tensorlike as tl
+from tensorlike._originals import tl
 
 from .sampler import Sampler
 

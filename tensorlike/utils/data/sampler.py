@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-import tensorlike as tl
+from tensorlike._originals import tl
 
 __all__ = [
     "BatchSampler",

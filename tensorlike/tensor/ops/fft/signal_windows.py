@@ -13,7 +13,7 @@ from tensorlike.tensor.declare import factory
 from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_float, dtype_of
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.from_data import finish, placed
+from tensorlike.tensor.from_data import finish, finish_sequence, placed
 from tensorlike.tensor.layouts import check_layout
 from tensorlike.tensor.runtime import run_quietly, wanted_dtype
 from tensorlike.tensor.types import Number, Tensor
@@ -345,7 +345,7 @@ def logspace(
         if isinstance(first, complex) or isinstance(last, complex):
             wanted = np.dtype(np.complex64 if wanted.itemsize < 8 else np.complex128)
     array = run_quietly(_powers, first, last, int(steps), base, wanted)
-    return finish(placed(array, device, "logspace"), requires_grad, "logspace", out, device)
+    return finish_sequence(array, requires_grad, "logspace", out, device)
 
 
 def _powers(first: Any, last: Any, steps: int, base: Any, dtype: Any) -> Any:

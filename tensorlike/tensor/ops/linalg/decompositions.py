@@ -10,6 +10,7 @@ from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.named_results import return_type
 from tensorlike.tensor.tensor import Tensor
 
+from ..shape.joining import cat
 from .checks import (
     NAMESPACE,
     LinAlgError,
@@ -76,13 +77,7 @@ def _qr_gradient(grad_q: Any, grad_r: Any, Q: Any, R: Any, mode: str) -> Any:
     beyond, grad_beyond = R[..., rows:], grad_r[..., rows:]
     grad_q = grad_q + (Q @ beyond) @ grad_beyond.mH
     square = _qr_gradient_tall(grad_q, grad_r[..., :rows], Q, R[..., :rows])
-    return _join(square, Q @ grad_beyond)
-
-
-def _join(left: Any, right: Any) -> Any:
-    from tensorlike import cat
-
-    return cat((left, right), -1)
+    return cat((square, Q @ grad_beyond), -1)
 
 
 def _qr_gradient_tall(grad_q: Any, grad_r: Any, Q: Any, R: Any) -> Any:

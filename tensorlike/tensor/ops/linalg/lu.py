@@ -14,6 +14,7 @@ from tensorlike.tensor.named_results import return_type
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor
 
+from ..shape.joining import cat
 from ..shared import require_tensor
 from .checks import (
     NAMESPACE,
@@ -78,7 +79,6 @@ def _unpacked(LU: Any) -> tuple[Any, Any]:
 
 def _lu_gradient(grad: Any, LU: Any, pivots: Any) -> Any:
     """Return the gradient of a matrix from that of its two factors in one."""
-    cat = _cat()
     rows, columns = LU.shape[-2:]
     size = min(rows, columns)
     lower, upper = _unpacked(LU)
@@ -102,12 +102,6 @@ def _lu_gradient(grad: Any, LU: Any, pivots: Any) -> Any:
     if rows > size:
         result = cat((result, of_below), -2)
     return permutation @ result
-
-
-def _cat() -> Any:
-    from tensorlike import cat
-
-    return cat
 
 
 @internal(differentiable=False)

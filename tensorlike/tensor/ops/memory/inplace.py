@@ -25,7 +25,15 @@ from tensorlike.tensor.layouts import (
     steps_of,
 )
 from tensorlike.tensor.runtime import broadcast_error, device_guard, is_number, run_quietly, spelled
-from tensorlike.tensor.storage import bytes_of, owner_of, storage_arguments, storage_of, view_in
+from tensorlike.tensor.storage import (
+    bytes_of,
+    owner_of,
+    placed_at,
+    room_at,
+    storage_arguments,
+    storage_of,
+    view_in,
+)
 from tensorlike.tensor.types import Number, Tensor
 from tensorlike.tensor.views import (
     Geometry,
@@ -193,18 +201,21 @@ def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) ->
         raise RuntimeError(f"{name}(): Stride calculation overflowed with sizes={list(shape)}")
     if count * width > _LARGEST:
         raise RuntimeError(f"{name}(): Storage size calculation overflowed with sizes={list(shape)}")
-    strides = tuple(n * width for n in steps_of(shape, wanted))
-    memory = bytes_of(owner_of(array))
-    start = data_pointer(array) - data_pointer(memory)
-    if start + count * width > memory.size:
+    steps = steps_of(shape, wanted)
+    if count <= room_at(array):
+        found = placed_at(array, shape, steps)
+    else:
         # NumPy's memory cannot grow: give this tensor its own memory, with a copy of its elements.
+        memory = bytes_of(owner_of(array))
+        start = data_pointer(array) - data_pointer(memory)
         with device_guard(array):
             larger = namespace_of(array).zeros(start + count * width, np.uint8)
             larger[: memory.size] = memory
-        memory = larger
+        strides = tuple(n * width for n in steps)
+        found = strided_view(namespace_of(array), larger, shape, array.dtype, start, strides)
         self._tl_view_base = None
         self._tl_counter = None
-    self._tl_data = strided_view(namespace_of(array), memory, shape, array.dtype, start, strides)
+    self._tl_data = found
     bump(self)
     return self
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -19,6 +19,11 @@ from tensorlike.tensor.types import Tensor
 from ..indexing.basic import writable
 from ..shared import require_tensor
 from .reshaping import reshape, sizes
+
+if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
+    from ..indexing.gather import index_select
+    from ..indexing.getitem import elements
+    from .joining import stack
 
 _reshape = undispatched(reshape)
 
@@ -210,8 +215,6 @@ def repeat_interleave(
     >>> tl.repeat_interleave(tl.tensor([5, 6]), tl.tensor([1, 2]))
     tensor([5, 6, 6])
     """
-    from ..indexing.gather import index_select
-
     [tensor] = _all_of((input,), "repeat_interleave")
     if repeats is None:
         if dim is not None:
@@ -329,8 +332,6 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             [2, 3],
             [2, 4]])
     """
-    from .joining import stack
-
     found = _all_of(tensors, "cartesian_prod")
     for x in found:
         if x._tl_data.ndim != 1:
@@ -350,8 +351,6 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
             [1, 3],
             [2, 3]])
     """
-    from ..indexing.getitem import elements
-
     array = _all_of((input,), "combinations")[0]._tl_data
     if array.ndim != 1:
         raise RuntimeError(f"combinations(): Expect a 1D vector, but got shape {list(array.shape)}")

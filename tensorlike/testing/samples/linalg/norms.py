@@ -13,7 +13,7 @@ INEXACT = (*FLOATING, *COMPLEX)
 
 @samples("tensorlike.linalg.vector_norm", dtypes=INEXACT)
 def _vector_norm(make: Make) -> Iterator[SampleInput]:
-    from tensorlike import complex128, float64
+    from tensorlike.tensor.dtypes import complex128, float64
 
     wide = complex128 if make.dtype.kind == "c" else float64
     yield SampleInput(make(2, 3))
@@ -27,7 +27,7 @@ def _vector_norm(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.linalg.matrix_norm", dtypes=INEXACT)
 def _matrix_norm(make: Make) -> Iterator[SampleInput]:
-    from tensorlike import complex128, float64
+    from tensorlike.tensor.dtypes import complex128, float64
 
     wide = complex128 if make.dtype.kind == "c" else float64
     for order in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
@@ -41,7 +41,7 @@ def _matrix_norm(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.linalg.norm", dtypes=INEXACT)
 def _norm(make: Make) -> Iterator[SampleInput]:
-    from tensorlike import complex128, float64
+    from tensorlike.tensor.dtypes import complex128, float64
 
     wide = complex128 if make.dtype.kind == "c" else float64
     yield SampleInput(make(2, 3, 2))

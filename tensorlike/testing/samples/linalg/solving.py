@@ -89,7 +89,7 @@ def _old_triangular_solve(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.linalg.pinv", dtypes=INEXACT)
 def _pinv(make: Make) -> Iterator[SampleInput]:
-    from tensorlike import tensor
+    from tensorlike.tensor.from_data import tensor
 
     yield SampleInput(spread(make, 3, 3))
     yield SampleInput(spread(make, 4, 2))
@@ -124,7 +124,7 @@ def _lstsq(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.linalg.matrix_rank", dtypes=INEXACT)
 def _matrix_rank(make: Make) -> Iterator[SampleInput]:
-    from tensorlike import tensor
+    from tensorlike.tensor.from_data import tensor
 
     yield SampleInput(spread(make, 3, 3))
     yield SampleInput(spread(make, 2, 2, 4), rtol=0.6)

@@ -9,7 +9,7 @@ from ..sample import ALL, COMPLEX, FLOATING, Make, SampleInput, samples
 
 @samples("tensorlike.gradient", dtypes=(*FLOATING, *COMPLEX, "int32", "int64"))
 def _gradient(make: Make) -> Iterator[SampleInput]:
-    from tensorlike import tensor
+    from tensorlike.tensor.from_data import tensor
 
     points = tensor([0.0, 1.0, 3.0, 4.5])
     yield SampleInput(make(5))

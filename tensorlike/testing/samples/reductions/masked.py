@@ -12,13 +12,13 @@ _NUMBERS = (*FLOATING, *COMPLEX, "int32", "int64")
 
 def _wide(make: Make) -> Any:
     """Return the widest dtype of the kind of sums of the samples' dtype."""
-    from tensorlike import complex128, float64
+    from tensorlike.tensor.dtypes import complex128, float64
 
     return complex128 if make.dtype.kind == "c" else float64
 
 
 def _mask(*values: Any) -> Any:
-    from tensorlike import tensor
+    from tensorlike.tensor.from_data import tensor
 
     return tensor(list(values))
 

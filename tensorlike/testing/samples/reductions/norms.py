@@ -10,7 +10,7 @@ from ..sample import COMPLEX, FLOATING, Make, SampleInput, samples
 
 @samples("tensorlike.norm", dtypes=(*FLOATING, *COMPLEX))
 def _norm(make: Make) -> Iterator[SampleInput]:
-    from tensorlike import complex128, float64
+    from tensorlike.tensor.dtypes import complex128, float64
 
     wide = complex128 if make.dtype.kind == "c" else float64
     yield SampleInput(make(2, 3))

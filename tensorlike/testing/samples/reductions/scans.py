@@ -18,7 +18,7 @@ def _along(make: Make) -> Iterator[SampleInput]:
 
 
 def _converted(make: Make) -> SampleInput:
-    from tensorlike import complex128, float64
+    from tensorlike.tensor.dtypes import complex128, float64
 
     return SampleInput(make(3, 4), 0, dtype=complex128 if make.dtype.kind == "c" else float64)
 

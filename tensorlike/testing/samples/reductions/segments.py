@@ -10,7 +10,7 @@ from ..sample import Make, SampleInput, samples
 
 @samples("tensorlike.segment_reduce")
 def _segment_reduce(make: Make) -> Iterator[SampleInput]:
-    from tensorlike import tensor
+    from tensorlike.tensor.from_data import tensor
 
     offsets = tensor([0, 2, 2, 5])
     for reduce in ("sum", "mean", "max", "min", "prod"):

@@ -24,7 +24,7 @@ def _over_dims(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.sum", dtypes=ALL)
 def _sum(make: Make) -> Iterator[SampleInput]:
-    from tensorlike import float64
+    from tensorlike.tensor.dtypes import float64
 
     yield from _over_dims(make)
     yield SampleInput(make(2, 3), dim=())
@@ -36,7 +36,7 @@ def _sum(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.nansum", dtypes=(*REAL, "bool"))
 def _nansum(make: Make) -> Iterator[SampleInput]:
-    from tensorlike import float64
+    from tensorlike.tensor.dtypes import float64
 
     yield from _over_dims(make)
     yield SampleInput(make(2, 3), 1, dtype=float64)
@@ -49,7 +49,7 @@ def _nansum(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.mean", dtypes=(*FLOATING, *COMPLEX))
 def _mean(make: Make) -> Iterator[SampleInput]:
-    from tensorlike import float64
+    from tensorlike.tensor.dtypes import float64
 
     yield from _over_dims(make)
     if make.dtype.kind != "c":
@@ -58,7 +58,7 @@ def _mean(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.nanmean", dtypes=FLOATING)
 def _nanmean(make: Make) -> Iterator[SampleInput]:
-    from tensorlike import float64
+    from tensorlike.tensor.dtypes import float64
 
     yield from _over_dims(make)
     yield SampleInput(make(2, 3), 1, dtype=float64)
@@ -71,7 +71,7 @@ def _nanmean(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.prod", dtypes=ALL)
 def _prod(make: Make) -> Iterator[SampleInput]:
-    from tensorlike import float64
+    from tensorlike.tensor.dtypes import float64
 
     yield SampleInput(make(2, 3))
     yield SampleInput(make(2, 3), 0)

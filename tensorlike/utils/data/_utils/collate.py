@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-import tensorlike as tl
+from tensorlike._originals import tl
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
 

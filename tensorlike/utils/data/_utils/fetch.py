@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-import tensorlike as tl
+from tensorlike._originals import tl
 from tensorlike.dispatch.core import STATE
 
 from ..dataset import Subset, TensorDataset
