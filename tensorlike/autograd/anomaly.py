@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from tensorlike._absent import explain_absent_names
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.state import STATE, Activation, State, Switch, activate, deactivate
 
 from .node import Node, name_of
@@ -165,4 +166,4 @@ def warn_of_failure(node: Node) -> None:
         if lines
         else "No forward pass information available. Enable detect anomaly during forward pass for more information."
     )
-    warnings.warn(f"Error detected in {name_of(node)}. {where}", UserWarning, stacklevel=4)
+    warnings.warn(f"Error detected in {name_of(node)}. {where}", UserWarning, stacklevel=outside_stacklevel())

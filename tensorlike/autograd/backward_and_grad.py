@@ -7,7 +7,8 @@ import warnings
 from typing import Any
 
 from tensorlike.dispatch.api import handle_torch_function, has_torch_function
-from tensorlike.dispatch.core import PLAIN
+from tensorlike.dispatch.core import PLAIN, outside_stacklevel
+from tensorlike.dispatch.tracebacks import short_tracebacks
 
 from . import engine
 from .node import GradientEdge, edge_of, like_edge
@@ -52,6 +53,7 @@ def _roots(tensors: tuple[Any, ...], gradients: tuple[Any, ...], argument: str) 
     ]
 
 
+@short_tracebacks
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -73,7 +75,11 @@ def backward(
     Source: PyTorch's `torch.autograd.backward`.
     """
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.",
+            FutureWarning,
+            stacklevel=outside_stacklevel(),
+        )
         if grad_tensors is not None:
             raise RuntimeError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
@@ -109,6 +115,7 @@ def _input_edge(tensor: Any, index: int) -> Any:
     return edge
 
 
+@short_tracebacks
 def grad(
     outputs: Any,
     inputs: Any,
@@ -147,7 +154,7 @@ def grad(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
             "other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=outside_stacklevel(),
         )
     outputs, inputs, grad_outputs = _reread(outputs), _reread(inputs), _reread(grad_outputs)
     wanted = _inputs(inputs)

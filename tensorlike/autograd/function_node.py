@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from tensorlike._library_name import LIBRARY
 from tensorlike._native import core
+from tensorlike.dispatch.tracebacks import short_tracebacks
 
 from .engine_hooks import plain_gradient
 from .node import RELEASED, Node, as_caller, edge_of, like_edge, name_of, unpack
@@ -33,7 +34,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def answered_by_core(function: F) -> F:
     """Return a function as one that the native core may answer; `core.provide_custom` says how."""
-    return function if core is None else core.Function(function)
+    return short_tracebacks(function) if core is None else core.Function(function)
 
 
 class _NothingDtype:

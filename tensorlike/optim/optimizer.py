@@ -13,7 +13,8 @@ import tensorlike as tl
 from tensorlike._absent import explain_absent_names
 from tensorlike._native import core
 from tensorlike.autograd.grad_mode import recording_block
-from tensorlike.dispatch.core import TENSORS
+from tensorlike.dispatch.core import TENSORS, outside_stacklevel
+from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.tensor import Tensor
 from tensorlike.utils.hooks import RemovableHandle, register_hook
 
@@ -84,6 +85,7 @@ class Optimizer:
     #: The tensors that have to be on a GPU with the option `capturable`.
     _captured = "params and state_steps"
 
+    @short_tracebacks
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._make_hooks()
@@ -227,6 +229,7 @@ class Optimizer:
 
     # Parameters
 
+    @short_tracebacks
     def add_param_group(self, param_group: Group) -> None:
         """Add a group of parameters: a dict with "params", and options where they differ from the defaults."""
         if not isinstance(param_group, dict):
@@ -257,7 +260,7 @@ class Optimizer:
             warnings.warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
                 "see github.com/pytorch/pytorch/issues/40967 for more information",
-                stacklevel=3,
+                stacklevel=outside_stacklevel(),
             )
         if any(id(tensor) in identities for group in self.param_groups for tensor in group["params"]):
             raise ValueError("some parameters appear in more than one parameter group")
@@ -302,6 +305,7 @@ class Optimizer:
                 result = answer
         return result
 
+    @short_tracebacks
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load the state and options of `state_dict`, matched to the parameters by their order.
 
@@ -394,6 +398,7 @@ _HOOK_TABLES = (
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `step` to run the hooks and to record that it has run."""
 
+    @short_tracebacks
     @functools.wraps(step)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         self = args[0]

@@ -16,6 +16,7 @@ from tensorlike.dispatch import state
 from tensorlike.dispatch.collect import numpy_names
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC
+from tensorlike.dispatch.tracebacks import shorten
 
 from . import native_families
 from .calls import elementwise_operands, writes_directly
@@ -79,6 +80,7 @@ if core is not None:
         prepare=prepare,
         unanswered=dispatching.unanswered,
         went_in_circles=dispatching.went_in_circles,
+        shorten=shorten,
         activation=state.Activation,
         large=LARGE,
     )

@@ -10,6 +10,7 @@ from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
 from tensorlike.autograd.node import AccumulateGrad, edge_of
 from tensorlike.dispatch.state import STATE, restoring
+from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.tensor.tensor import Tensor
 
 from .dual import DualTensor, dual, is_dual
@@ -155,6 +156,7 @@ def grad_and_value(
     Source: PyTorch's `torch.func.grad_and_value`.
     """
 
+    @short_tracebacks
     @functools.wraps(func)
     def differentiated(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         recorded = _Recorded(func, args, argnums, kwargs)
@@ -196,6 +198,7 @@ def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) 
     """
     both = grad_and_value(func, argnums, has_aux)
 
+    @short_tracebacks
     @functools.wraps(func)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
         gradient, value = both(*args, **kwargs)
@@ -204,6 +207,7 @@ def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) 
     return differentiated
 
 
+@short_tracebacks
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Return `func(*primals)` and a function that maps a cotangent of it to those of the primals.
 
@@ -224,6 +228,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         output, aux = _split_aux(output, "vjp(f, *primals)")
     outputs = _tensors_of(output, "vjp(f, *primals)")
 
+    @short_tracebacks
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given = [v for v in leaves(cotangents) if isinstance(v, Tensor)]
         if len(given) != len(outputs):
@@ -335,6 +340,7 @@ def jacrev(
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
+    @short_tracebacks
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         recorded = _Recorded(func, args, argnums, kwargs)
@@ -393,6 +399,7 @@ def jacfwd(
     Source: PyTorch's `torch.func.jacfwd`.
     """
 
+    @short_tracebacks
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen = _chosen(args, argnums, "jacfwd")
@@ -490,6 +497,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 else (None,) * len(recorded.flat)
             )
 
+    @short_tracebacks
     def push(*tangents: Any) -> Any:
         moves = list(leaves(tangents))
         if len(moves) != len(recorded.flat):

@@ -10,6 +10,7 @@ from tensorlike.dispatch.modes import TorchFunctionMode
 from tensorlike.dispatch.operation import Form, form_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import restoring
+from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.tensor.device import cpu
 from tensorlike.tensor.generator import default_generator_of
 from tensorlike.tensor.tensor import Tensor
@@ -50,6 +51,7 @@ def vmap(
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
+    @short_tracebacks
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         name = getattr(func, "__name__", repr(func))

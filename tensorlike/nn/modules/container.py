@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Self, SupportsIndex, TypeVar, overload
 
+from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter
 
@@ -19,6 +20,7 @@ __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterL
 T = TypeVar("T")
 
 
+@short_tracebacks
 def _position(index: SupportsIndex, size: int) -> int:
     """Return `index` counted from the front; IndexError when it is out of range."""
     position = operator.index(index)

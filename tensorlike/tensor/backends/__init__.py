@@ -123,7 +123,7 @@ def _import_cupy() -> CupyBackend:
             raise RuntimeError(
                 f"CUDA tensors need CuPy, and {problem}. Install it for the CUDA version of your driver: "
                 'pip install "tensorlike[cuda13]", or pip install "tensorlike[cuda12]"'
-            ) from error
+            ) from (None if missing else error)
         from .cupy_backend import CupyBackend
 
         _cupy.append(CupyBackend(cupy))
@@ -140,7 +140,7 @@ def _import_jax() -> JaxBackend:
             problem = "JAX is not installed" if missing else f"JAX cannot be imported ({error})"
             raise RuntimeError(
                 f"tensors on device 'jax' need JAX, and {problem}. Install it: pip install \"tensorlike[jax]\""
-            ) from error
+            ) from (None if missing else error)
         from .jax_backend import JaxBackend
 
         _jax.append(JaxBackend(jax))
