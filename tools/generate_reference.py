@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tensorlike import error_pages  # noqa: E402
 from tensorlike.dispatch.core import MISSING  # noqa: E402
 from tensorlike.dispatch.operation import Form, Operation, form_of  # noqa: E402
 from tensorlike.dispatch.registry import IGNORED, REGISTRY  # noqa: E402
@@ -668,6 +669,16 @@ def modules_index(pages: Mapping[str, str]) -> str:
                       "| | |", "|---|---|", *rows, "", *toctree, ""])  # fmt: skip
 
 
+def errors_index() -> str:
+    """Return the list of the pages about errors."""
+    rows = [f"| [{error_pages.title(name)}]({name}.md) | `{name}` |" for name in error_pages.names()]
+    listed = [f"{error_pages.title(name)} <{name}>" for name in error_pages.names()]
+    toctree = ["```{toctree}", ":hidden:", "", *listed, "```"]
+    return "\n".join(["# Errors", "", "The errors that users meet most: why they are raised, and what to do. An error "
+                      "that has a page names it in its last line; `tensorlike error NAME` prints it in a terminal.", "",
+                      "| | name |", "|---|---|", *rows, "", *toctree, ""])  # fmt: skip
+
+
 def pages() -> dict[str, str]:
     """Return the text of every generated page by its path from `docs/reference`."""
     found = {f"functions/{entry.name}.md": function_page(entry) for entry in entries()}
@@ -675,13 +686,15 @@ def pages() -> dict[str, str]:
     modules = module_pages()
     found |= {f"modules/{name}.md": text for name, text in modules.items()}
     found["modules/index.md"] = modules_index(modules)
+    found |= {f"errors/{name}.md": error_pages.text(name) for name in error_pages.names()}
+    found["errors/index.md"] = errors_index()
     return found
 
 
 def write(folder: Path) -> int:
     """Write the pages that changed, remove those that are gone, and return how many there are."""
     made = pages()
-    for path in [*folder.glob("functions/*.md"), *folder.glob("modules/*.md")]:
+    for path in (path for part in ("functions", "modules", "errors") for path in folder.glob(f"{part}/*.md")):
         if path.relative_to(folder).as_posix() not in made:
             path.unlink()
     for name, text in made.items():

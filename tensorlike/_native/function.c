@@ -23,6 +23,16 @@ is_paused(void)
     return paused > 0;
 }
 
+/* Whether an error comes out of code that is not the library's, as far as `tracebacks.FILES` knows its file. */
+static bool
+is_of_others(PyObject *traceback)
+{
+    PyCodeObject *code = PyFrame_GetCode(((PyTracebackObject *)traceback)->tb_frame);
+    PyObject *kind = PyDict_GetItemWithError(provided.files, code->co_filename);
+    Py_DECREF(code);
+    return kind != NULL && PyObject_Not(kind) == 1;
+}
+
 /* Take the library's frames out of the traceback of the error that is set: see Note [Whose frames are shown] in
  * dispatch/tracebacks.py. */
 static void
@@ -30,7 +40,9 @@ shorten_traceback(void)
 {
     PyObject *kind, *error, *traceback;
     PyErr_Fetch(&kind, &error, &traceback);
-    if (traceback == NULL || provided.shorten == NULL) { /* C raised it, and Python's caller is the next frame. */
+    /* What C raised has no frames yet; interrupts and exits keep theirs. */
+    if (traceback == NULL || provided.shorten == NULL || !PyErr_GivenExceptionMatches(kind, PyExc_Exception) ||
+        is_of_others(traceback)) {
         PyErr_Restore(kind, error, traceback);
         return;
     }

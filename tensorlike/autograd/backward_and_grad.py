@@ -8,7 +8,7 @@ from typing import Any
 
 from tensorlike.dispatch.api import handle_torch_function, has_torch_function
 from tensorlike.dispatch.core import PLAIN, outside_stacklevel
-from tensorlike.dispatch.tracebacks import short_tracebacks
+from tensorlike.dispatch.tracebacks import explained, short_tracebacks
 
 from . import engine
 from .node import GradientEdge, edge_of, like_edge
@@ -215,10 +215,11 @@ def computed_grad(
     for index, (tensor, gradient) in enumerate(zip(wanted, results, strict=True)):
         if gradient is None:
             if not allow_unused:
-                raise RuntimeError(
+                raise explained(
+                    RuntimeError, "unused-in-graph",
                     f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
-                    "allow_unused=True if this is the desired behavior."
-                )
+                    "allow_unused=True if this is the desired behavior.",
+                )  # fmt: skip
             if materialize_grads:
                 zeros = tensor._tl_zeros(tensor._tl_data.shape, tensor._tl_data.dtype)
                 # As in PyTorch: so that it can be differentiated again like a gradient that was computed.

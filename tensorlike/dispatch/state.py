@@ -350,7 +350,8 @@ def restoring(function: F) -> F:
             return function(*args, **kwargs)
         except BaseException as error:
             STATE.set(state)
-            shorten(error)
+            if isinstance(error, Exception):
+                shorten(error)
             raise
 
     return cast(F, restores)

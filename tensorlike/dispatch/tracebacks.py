@@ -30,9 +30,10 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Final, TypeVar, cast
 
-__all__ = ["FULL", "short_tracebacks", "shorten"]
+__all__ = ["FILES", "FULL", "explained", "short_tracebacks", "shorten"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+E = TypeVar("E", bound=BaseException)
 
 #: Whether all frames are shown.
 FULL: Final = os.environ.get("TENSORLIKE_TRACEBACK") == "full"
@@ -47,13 +48,13 @@ _DEPENDENCIES: Final = frozenset(("numpy", "scipy"))
 
 #: Whose code is in a file. Looking up takes half as long as comparing paths.
 _OTHERS, _OWN, _DEPENDENCY = range(3)
-_files: dict[str, int] = {}
+FILES: dict[str, int] = {}
 
 
 def _kind_of(frame: FrameType) -> int:
     """Return whose code a frame runs."""
     file = frame.f_code.co_filename
-    if file not in _files:
+    if file not in FILES:
         name = frame.f_globals.get("__name__")
         top = name.partition(".")[0] if isinstance(name, str) else ""
         if FULL:
@@ -64,44 +65,46 @@ def _kind_of(frame: FrameType) -> int:
             kind = _DEPENDENCY if file.startswith("<frozen ") else _OTHERS
         else:
             kind = _DEPENDENCY if top in _DEPENDENCIES or top in sys.stdlib_module_names else _OTHERS
-        _files[file] = kind
-    return _files[file]
+        FILES[file] = kind
+    return FILES[file]
 
 
-def _is_meant(error: Exception, innermost: TracebackType) -> bool:
-    """Return whether an error that no user's code raised is meant: see Note [Whose frames are shown]."""
-    if isinstance(error, (OSError, MemoryError)):
-        return True
-    if _kind_of(innermost.tb_frame) != _OWN:
-        return False
-    instruction = innermost.tb_frame.f_code.co_code[innermost.tb_lasti]
-    if instruction == _HAND_ON:
-        return isinstance(error, TypeError) and bool(_BINDING.search(str(error)))
-    return instruction == _RAISE and (bool(error.args) or not isinstance(error, AssertionError))
+def _is_meant(error: Exception, innermost: TracebackType, kind: int) -> bool:
+    """Return whether an error that no user's code raised is meant: see Note [Whose frames are shown].
+
+    `kind` is whose code raised it.
+    """
+    if kind == _OWN:
+        instruction = innermost.tb_frame.f_code.co_code[innermost.tb_lasti]
+        if instruction == _RAISE:
+            return not isinstance(error, AssertionError) or bool(error.args)
+        if instruction == _HAND_ON and isinstance(error, TypeError):
+            return bool(_BINDING.search(str(error)))
+    return isinstance(error, (OSError, MemoryError))
 
 
-def shorten(error: BaseException) -> None:
+def shorten(error: Exception) -> None:
     """Take the library's frames out of the traceback of an error: see Note [Whose frames are shown].
 
-    The caller, in whose frame the error is handled, raises it again.
+    The caller, in whose frame the error is handled, raises it again. Interrupts and exits are left as they are.
     """
     first = innermost = at = error.__traceback__
-    if not isinstance(error, Exception):
-        return  # An interrupt, or an exit.
+    known, kind = FILES.get, None
     try:
         while at is not None:
-            kind = _files.get(at.tb_frame.f_code.co_filename)
+            kind = known(at.tb_frame.f_code.co_filename)
             if kind is None:
                 kind = _kind_of(at.tb_frame)
             # What the library computes with counts as its own where it called that.
             if not kind or (at is first and kind == _DEPENDENCY):
                 break
             innermost, at = at, at.tb_next
-        if at is None and innermost is not None:
-            if "_tl_meant" not in error.__dict__:
-                if not _is_meant(error, innermost):
+        else:
+            facts = error.__dict__
+            if "_tl_meant" not in facts:
+                if innermost is None or kind is None or not _is_meant(error, innermost, kind):
                     return
-                error.__dict__["_tl_meant"] = True
+                facts["_tl_meant"] = True
             if error.__context__ is not None or error.__suppress_context__:
                 _forget_own_contexts(error)
         if at is not first:
@@ -120,6 +123,16 @@ def _forget_own_contexts(error: Exception) -> None:
     error.__context__ = found
     if error.__cause__ is None:
         error.__suppress_context__ = False  # By `from None`, which was about those.
+
+
+def explained(kind: Callable[[str], E], page: str, text: str) -> E:
+    """Return an error of a kind, with a note that names the page about it: a file in `tensorlike/error_pages`.
+
+    A note, and no part of the text: that is PyTorch's, and programs compare it.
+    """
+    error = kind(text)
+    error.add_note(f"(`tensorlike error {page}` explains this)")
+    return error
 
 
 def short_tracebacks(function: F) -> F:

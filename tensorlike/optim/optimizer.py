@@ -14,7 +14,7 @@ from tensorlike._absent import explain_absent_names
 from tensorlike._native import core
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.core import TENSORS, outside_stacklevel
-from tensorlike.dispatch.tracebacks import short_tracebacks
+from tensorlike.dispatch.tracebacks import explained, short_tracebacks
 from tensorlike.tensor import Tensor
 from tensorlike.utils.hooks import RemovableHandle, register_hook
 
@@ -98,7 +98,7 @@ class Optimizer:
         self.param_groups: list[Group] = []
         groups: list[Any] = list(params)
         if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+            raise explained(ValueError, "optimizer-without-parameters", "optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
@@ -251,7 +251,7 @@ class Optimizer:
                     f"optimizer can only optimize Tensors, but one of the params is {type(tensor).__name__}"
                 )
             if not self.defaults.get("differentiable") and not (tensor.is_leaf or tensor.retains_grad):
-                raise ValueError("can't optimize a non-leaf Tensor")
+                raise explained(ValueError, "optimizer-of-computed-tensor", "can't optimize a non-leaf Tensor")
         for option, default in self.defaults.items():
             if default is required and option not in param_group:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {option}")

@@ -10,7 +10,7 @@ from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
 from tensorlike.autograd.node import AccumulateGrad, edge_of
 from tensorlike.dispatch.state import STATE, restoring
-from tensorlike.dispatch.tracebacks import short_tracebacks
+from tensorlike.dispatch.tracebacks import explained, short_tracebacks
 from tensorlike.tensor.tensor import Tensor
 
 from .dual import DualTensor, dual, is_dual
@@ -168,10 +168,11 @@ def grad_and_value(
                 f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}"
             )
         if output.dim() != 0:
-            raise RuntimeError(
+            raise explained(
+                RuntimeError, "func-grad-of-non-scalar",
                 "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
-                f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
-            )
+                f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?",
+            )  # fmt: skip
         found = recorded.gradients([output], [output.detach().new_ones(())], retain=recorded.outside, create=None)
         gradient = found[0] if isinstance(argnums, int) else found
         value = recorded.released(output)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import traceback
+import warnings
 import weakref
 from pathlib import Path
 from typing import Any
@@ -52,19 +53,20 @@ def run_code(code: str, *options: str, **variables: str) -> str:
 
 PRODUCT = "import tensorlike as tl\ntl.ones(3, 4) @ tl.ones(3, 4)\n"
 MESSAGE = "RuntimeError: matmul(): mat1 and mat2 shapes cannot be multiplied (3x4 and 3x4)"
+PAGE = "(`tensorlike error matmul-shapes` explains this)"
 
 
 @pytest.mark.parametrize("pure", ["", "1"])
 def test_python_prints_the_callers_line_alone(pure: str) -> None:
     printed = run_code(PRODUCT, TENSORLIKE_PURE=pure).splitlines()
-    assert printed == ["Traceback (most recent call last):", '  File "<string>", line 2, in <module>', MESSAGE]
+    assert printed == ["Traceback (most recent call last):", '  File "<string>", line 2, in <module>', MESSAGE, PAGE]
 
 
 @pytest.mark.parametrize("pure", ["", "1"])
 def test_a_variable_of_the_environment_shows_all(pure: str) -> None:
     printed = run_code(PRODUCT, TENSORLIKE_PURE=pure, TENSORLIKE_TRACEBACK="full")
     assert printed.count("  File ") >= 4
-    assert printed.splitlines()[-1] == MESSAGE
+    assert printed.splitlines()[-2:] == [MESSAGE, PAGE]
 
 
 def test_ipython_prints_the_callers_line(tmp_path: Path) -> None:
@@ -250,3 +252,25 @@ def test_signatures_stay() -> None:
 
     assert list(inspect.signature(tl.autograd.grad).parameters)[:2] == ["outputs", "inputs"]
     assert tl.autograd.backward.__doc__
+
+
+def test_an_error_in_backward_names_the_line_that_recorded_the_node() -> None:
+    class Fails(tl.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            raise ValueError("of the user")
+
+    for kind, begin in (ValueError, lambda x: Fails.apply(x)), (RuntimeError, lambda x: x.sqrt() * 0):
+        with warnings.catch_warnings(action="ignore"), tl.autograd.detect_anomaly():
+            y = begin(tl.zeros(2, requires_grad=True))
+            with pytest.raises(kind) as caught:
+                y.sum().backward()
+        (note,) = caught.value.__notes__
+        assert "was recorded here:\n" in note
+        assert f'File "{__file__}"' in note
+        assert "Fails.apply(x)" in note or "x.sqrt()" in note
+        assert frames_of(caught.value)[0] == []

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.grad_mode import recording_block
-from tensorlike.dispatch.tracebacks import short_tracebacks
+from tensorlike.dispatch.tracebacks import explained, short_tracebacks
 from tensorlike.nn.parameter import is_lazy
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter
@@ -193,7 +193,9 @@ class StateMethods:
                     errors.insert(0, f"{kind} key(s) in state_dict: {names}. ")
         if errors:
             details = "\n\t".join(errors)
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{details}")
+            raise explained(
+                RuntimeError, "state-dict", f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{details}"
+            )
         return result
 
     def _load_recursively(
