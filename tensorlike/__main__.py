@@ -14,6 +14,7 @@ __all__ = ["main", "parser"]
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
+    from tensorlike import error_pages
     from tensorlike.overrides.audit import cli, compare, starting_point
 
     parser = argparse.ArgumentParser(prog="tensorlike", description="Tools for the authors of tensor-like types.")
@@ -28,12 +29,14 @@ def parser() -> argparse.ArgumentParser:
     info.add_argument(
         "--require-native", action="store_true", help="end with status 1 where the native core is not used"
     )
+    error_pages.add_arguments(commands.add_parser("error", help="explain an error, by the name that its last line has"))
     commands.add_parser("run", help="run a program written for PyTorch, with tensorlike as its torch", add_help=False)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
+    from tensorlike import error_pages
     from tensorlike.overrides.audit import cli, compare, starting_point
 
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -44,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run(given[1:])
     options = parser().parse_args(given)
     try:
-        runs = {"audit": cli.run, "compare": compare.run, "info": _info, "new": starting_point.run}
+        runs = {"audit": cli.run, "compare": compare.run, "error": error_pages.run, "info": _info}
+        runs["new"] = starting_point.run
         status = runs[options.command](options)
         sys.stdout.flush()
     except KeyboardInterrupt:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tensorlike import error_pages  # noqa: E402
 from tensorlike.dispatch.core import MISSING  # noqa: E402
 from tensorlike.dispatch.operation import Form, Operation, form_of  # noqa: E402
 from tensorlike.dispatch.registry import IGNORED, REGISTRY  # noqa: E402
@@ -694,7 +695,17 @@ def modules_index(pages: Mapping[str, str]) -> str:
 
 
 #: The folders of generated pages.
-FOLDERS = ("functions", "modules", "classes")
+FOLDERS = ("functions", "modules", "classes", "errors")
+
+
+def errors_index() -> str:
+    """Return the list of the pages about errors."""
+    rows = [f"| [{error_pages.title(name)}]({name}.md) | `{name}` |" for name in error_pages.names()]
+    listed = [f"{error_pages.title(name)} <{name}>" for name in error_pages.names()]
+    toctree = ["```{toctree}", ":hidden:", "", *listed, "```"]
+    return "\n".join(["# Errors", "", "The errors that users meet most: why they are raised, and what to do. An error "
+                      "that has a page names it in its last line; `tensorlike error NAME` prints it in a terminal.", "",
+                      "| | name |", "|---|---|", *rows, "", *toctree, ""])  # fmt: skip
 
 
 def pages() -> dict[str, str]:
@@ -706,6 +717,8 @@ def pages() -> dict[str, str]:
     found |= {f"classes/{name}.md": text for name, text in classes.items()}
     found["command-line.md"] = command_line_page.page()
     found["modules/index.md"] = modules_index(modules)
+    found |= {f"errors/{name}.md": error_pages.text(name) for name in error_pages.names()}
+    found["errors/index.md"] = errors_index()
     return found
 
 

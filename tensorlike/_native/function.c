@@ -23,8 +23,42 @@ is_paused(void)
     return paused > 0;
 }
 
+/* Whether an error comes out of code that is not the library's, as far as `tracebacks.FILES` knows its file. */
+static bool
+is_of_others(PyObject *traceback)
+{
+    PyCodeObject *code = PyFrame_GetCode(((PyTracebackObject *)traceback)->tb_frame);
+    PyObject *kind = PyDict_GetItemWithError(provided.files, code->co_filename);
+    Py_DECREF(code);
+    return kind != NULL && PyObject_Not(kind) == 1;
+}
+
+/* Take the library's frames out of the traceback of the error that is set: see Note [Whose frames are shown] in
+ * dispatch/tracebacks.py. */
+static void
+shorten_traceback(void)
+{
+    PyObject *kind, *error, *traceback;
+    PyErr_Fetch(&kind, &error, &traceback);
+    /* What C raised has no frames yet; interrupts and exits keep theirs. */
+    if (traceback == NULL || provided.shorten == NULL || !PyErr_GivenExceptionMatches(kind, PyExc_Exception) ||
+        is_of_others(traceback)) {
+        PyErr_Restore(kind, error, traceback);
+        return;
+    }
+    PyErr_NormalizeException(&kind, &error, &traceback);
+    PyException_SetTraceback(error, traceback);
+    PyObject *result = PyObject_CallOneArg(provided.shorten, error);
+    if (result == NULL) {
+        PyErr_Clear(); /* The error itself matters more than how it looks. */
+    }
+    Py_XDECREF(result);
+    Py_DECREF(traceback);
+    PyErr_Restore(kind, error, PyException_GetTraceback(error));
+}
+
 static PyObject *
-function_vectorcall(FunctionObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
+answer(FunctionObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
 {
     if (paused > 0) {
         return PyObject_Vectorcall(self->python, args, flags, keywords);
@@ -42,6 +76,16 @@ function_vectorcall(FunctionObject *self, PyObject *const *args, size_t flags, P
         }
     }
     return PyObject_Vectorcall(self->python, args, flags, keywords);
+}
+
+static PyObject *
+function_vectorcall(FunctionObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
+{
+    PyObject *result = answer(self, args, flags, keywords);
+    if (result == NULL) {
+        shorten_traceback();
+    }
+    return result;
 }
 
 static PyObject *

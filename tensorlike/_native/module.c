@@ -27,14 +27,15 @@ slot_offset(PyObject *type, const char *name)
 static PyObject *
 provide(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"tensor",  "parameter",  "tensors",         "state",      "clear", "missing", "plans",
-                            "prepare", "unanswered", "went_in_circles", "activation", "large", NULL};
+    static char *names[] = {"tensor",  "parameter", "tensors",    "state",      "clear",
+                            "missing", "plans",     "prepare",    "unanswered", "went_in_circles",
+                            "shorten", "files",     "activation", "large",      NULL};
     Provided given;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$O!O!O!O!OOO!OOOO!n:provide", names, &PyType_Type, &given.tensor,
-                                     &PyType_Type, &given.parameter, &PySet_Type, &given.tensors, &PyContextVar_Type,
-                                     &given.state, &given.clear, &given.missing, &PyDict_Type, &given.plans,
-                                     &given.prepare, &given.unanswered, &given.went_in_circles, &PyType_Type,
-                                     &given.activation, &given.large)) {
+    if (!PyArg_ParseTupleAndKeywords(
+            args, keywords, "$O!O!O!O!OOO!OOOOO!O!n:provide", names, &PyType_Type, &given.tensor, &PyType_Type,
+            &given.parameter, &PySet_Type, &given.tensors, &PyContextVar_Type, &given.state, &given.clear,
+            &given.missing, &PyDict_Type, &given.plans, &given.prepare, &given.unanswered, &given.went_in_circles,
+            &given.shorten, &PyDict_Type, &given.files, &PyType_Type, &given.activation, &given.large)) {
         return NULL;
     }
     PyObject *state = (PyObject *)Py_TYPE(given.clear);
@@ -70,6 +71,8 @@ provide(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
     Py_INCREF(given.prepare);
     Py_INCREF(given.unanswered);
     Py_INCREF(given.went_in_circles);
+    Py_INCREF(given.shorten);
+    Py_INCREF(given.files);
     Py_INCREF(given.activation);
     provided = given;
     Py_RETURN_NONE;

@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any, Final
 
 from tensorlike._library_name import LIBRARY, spoken_name
+from tensorlike.dispatch.tracebacks import shorten
 
 __all__ = [
     "MODES",
@@ -88,7 +89,11 @@ def absent(module: str, name: str) -> Any:
     # Not of a module that is there and not imported yet, such as `torch.utils.benchmark`.
     is_absent = name[:2] != "__" and not _is_module(f"{module}.{name}")
     reason = reason_of(full) if is_absent else None
-    return missing_attribute(full, reason, f"module {spoken_name(module)!r}", sys.modules[module])
+    try:
+        return missing_attribute(full, reason, f"module {spoken_name(module)!r}", sys.modules[module])
+    except (AttributeError, ImportError) as error:
+        shorten(error)
+        raise
 
 
 def _is_module(name: str) -> bool:

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from tensorlike._absent import explain_absent_names
+from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.state import STATE, Activation, State, Switch, activate, deactivate
 
 from .node import Node, name_of
@@ -18,11 +19,11 @@ explain_absent_names(__name__)
 __all__ = [
     "check_gradients",
     "detect_anomaly",
+    "explain_failure",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
     "set_anomaly_enabled",
     "set_detect_anomaly",
-    "warn_of_failure",
 ]
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
@@ -147,8 +148,9 @@ def check_gradients(node: Node, grads: Any) -> None:
     """Raise for the first gradient with a NaN."""
     for index, grad in enumerate(grads):
         if isinstance(grad, TensorBase) and grad._tl_data.dtype.kind in "fcV" and _has_nan(grad):
-            warn_of_failure(node)
-            raise RuntimeError(f"Function '{name_of(node)}' returned nan values in its {index}th output.")
+            error = RuntimeError(f"Function '{name_of(node)}' returned nan values in its {index}th output.")
+            explain_failure(error, node)
+            raise error
 
 
 def _has_nan(tensor: Any) -> bool:
@@ -157,12 +159,14 @@ def _has_nan(tensor: Any) -> bool:
     return bool(tensor.isnan().any())
 
 
-def warn_of_failure(node: Node) -> None:
-    """Warn with the traceback of the forward call of a node whose backward failed."""
+def explain_failure(error: Exception, node: Node) -> None:
+    """Warn with the traceback of the forward call of a node whose backward failed, and note its line on the error."""
     lines = node.__dict__.get("_tl_metadata", {}).get("traceback_")
+    if lines:
+        error.add_note(f"{name_of(node)} was recorded here:\n{lines[-1].rstrip()}")
     where = (
         f"Traceback of forward call that caused the error:\n{''.join(lines)}"
         if lines
         else "No forward pass information available. Enable detect anomaly during forward pass for more information."
     )
-    warnings.warn(f"Error detected in {name_of(node)}. {where}", UserWarning, stacklevel=4)
+    warnings.warn(f"Error detected in {name_of(node)}. {where}", UserWarning, stacklevel=outside_stacklevel())

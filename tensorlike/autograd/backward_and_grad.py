@@ -7,7 +7,8 @@ import warnings
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from tensorlike.dispatch.api import handle_torch_function, has_torch_function
-from tensorlike.dispatch.core import PLAIN
+from tensorlike.dispatch.core import PLAIN, outside_stacklevel
+from tensorlike.dispatch.tracebacks import explained, short_tracebacks
 
 from . import engine
 from .node import GradientEdge, edge_of, like_edge
@@ -63,6 +64,7 @@ def _roots(tensors: tuple[Any, ...], gradients: tuple[Any, ...], argument: str) 
     ]
 
 
+@short_tracebacks
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -84,7 +86,11 @@ def backward(
     Source: PyTorch's `torch.autograd.backward`.
     """
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.",
+            FutureWarning,
+            stacklevel=outside_stacklevel(),
+        )
         if grad_tensors is not None:
             raise RuntimeError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
@@ -182,6 +188,7 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any: ...
+@short_tracebacks
 def grad(
     outputs: Any,
     inputs: Any,
@@ -220,7 +227,7 @@ def grad(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
             "other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=outside_stacklevel(),
         )
     outputs, inputs, grad_outputs = _reread(outputs), _reread(inputs), _reread(grad_outputs)
     wanted = _inputs(inputs)
@@ -281,10 +288,11 @@ def computed_grad(
     for index, (tensor, gradient) in enumerate(zip(wanted, results, strict=True)):
         if gradient is None:
             if not allow_unused:
-                raise RuntimeError(
+                raise explained(
+                    RuntimeError, "unused-in-graph",
                     f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
-                    "allow_unused=True if this is the desired behavior."
-                )
+                    "allow_unused=True if this is the desired behavior.",
+                )  # fmt: skip
             if materialize_grads:
                 zeros = tensor._tl_zeros(tensor._tl_data.shape, tensor._tl_data.dtype)
                 # As in PyTorch: so that it can be differentiated again like a gradient that was computed.

@@ -24,7 +24,7 @@ from tensorlike._native import core
 from tensorlike.dispatch.state import STATE
 
 from . import node as node_module
-from .anomaly import check_gradients, warn_of_failure
+from .anomaly import check_gradients, explain_failure
 from .engine_hooks import call_post_hooks, call_pre_hooks, call_tensor_hooks
 from .node import RELEASED, AccumulateGrad, Edge, Node, Packed, edge_of, like_edge, name_of, sum_of_gradients
 from .tensor_base import PROVIDED, wrap
@@ -220,8 +220,8 @@ def _visit(run: Run, node: Node, grad: Any) -> Any:
         else:
             try:
                 grads = worker._tl_apply(grad) if run.apply is None else run.apply(worker, grad)
-            except Exception:
-                warn_of_failure(node)
+            except Exception as error:
+                explain_failure(error, node)
                 raise
             if run.anomaly:
                 check_gradients(node, grads)

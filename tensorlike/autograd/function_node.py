@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from tensorlike._library_name import LIBRARY
 from tensorlike._native import core
+from tensorlike.dispatch.tracebacks import explained, short_tracebacks
 
 from .engine_hooks import plain_gradient
 from .node import RELEASED, Node, as_caller, edge_of, like_edge, name_of, unpack
@@ -33,7 +34,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def answered_by_core(function: F) -> F:
     """Return a function as one that the native core may answer; `core.provide_custom` says how."""
-    return function if core is None else core.Function(function)
+    return short_tracebacks(function) if core is None else core.Function(function)
 
 
 class _NothingDtype:
@@ -219,10 +220,11 @@ class FunctionNode(ContextState, Node, FunctionCtx):
         """Check what backward returned; return the gradients of the tensors among the arguments."""
         count = self._tl_arguments
         if len(result) != count and (len(result) < count or any(g is not None for g in result[count:])):
-            raise RuntimeError(
+            raise explained(
+                RuntimeError, "number-of-gradients",
                 f"function {name_of(self)} returned an incorrect number of gradients (expected {count}, got "
-                f"{len(result)}): backward returns one for each argument of forward, None where there is none"
-            )
+                f"{len(result)}): backward returns one for each argument of forward, None where there is none",
+            )  # fmt: skip
         positions = self._tl_positions
         if len(positions) != count:
             for index in set(range(count)).difference(positions):

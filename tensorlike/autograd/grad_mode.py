@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tensorlike._absent import explain_absent_names
 from tensorlike.dispatch.state import STATE, Activation, Scoped, State, Switch, activate, deactivate
+from tensorlike.dispatch.tracebacks import shorten
 
 if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
     from .inference import InferenceMarker
@@ -115,7 +116,11 @@ class _GradContext(Switch):
 
         @functools.wraps(function)
         def decorated(*args: Any, **kwargs: Any) -> Any:
-            return self._fresh()._run(function, *args, **kwargs)
+            try:
+                return self._fresh()._run(function, *args, **kwargs)
+            except Exception as error:
+                shorten(error)
+                raise
 
         return cast(F, decorated)
 

@@ -21,6 +21,7 @@ from tensorlike._library_name import LIBRARY
 from tensorlike._native import core
 from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.state import STATE
+from tensorlike.dispatch.tracebacks import explained
 
 from .grad_mode import grad_enabled
 from .hooks import RemovableHandle, register_hook
@@ -476,16 +477,17 @@ def unpack(saved: Any, edge: Edge | None, node: Node) -> Any:
     """Return the saved value as a tensor (numbers and None as they are), checking that it was not modified since."""
     if type(saved) is not tuple:
         if saved is RELEASED:
-            raise RuntimeError(_FREED)
+            raise explained(RuntimeError, "backward-twice", _FREED)
         return saved if type(saved) is not Packed else _attached(wrap_saved(saved.tensor()._tl_data), edge, None)
     array, counter, version = saved
     if counter[0] != version:
-        raise RuntimeError(
+        raise explained(
+            RuntimeError, "inplace-on-saved",
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{_described(array)}], saved for {name_of(node)}, is at version {counter[0]}; expected version {version} "
             "instead. Hint: the in-place operation came after the value was saved; use its out-of-place form, or "
-            "clone() the value first."
-        )
+            "clone() the value first.",
+        )  # fmt: skip
     tensor = wrap_saved(array)
     return tensor if edge is None else _attached(tensor, edge, counter)
 
@@ -513,7 +515,7 @@ def unpack_raw(saved: Any, node: Node) -> Any:
 def unpack_many(saved: Any, edges: Any, node: Node) -> Any:
     """Return a list of saved values as tensors."""
     if saved is RELEASED:
-        raise RuntimeError(_FREED)
+        raise explained(RuntimeError, "backward-twice", _FREED)
     return [unpack(value, edge, node) for value, edge in zip(saved, edges, strict=True)]
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from tensorlike._library_name import spoken_name
 
 from . import core
+from .tracebacks import explained
 
 if TYPE_CHECKING:
     from .core import Plan
@@ -158,7 +159,7 @@ def no_implementation(
         text += "\nLet the mode answer it, e.g. with `return func(*args, **(kwargs or {}))`."
     if not found:
         text += no_rule(name, types)
-    return TypeError(text)
+    return explained(TypeError, "no-implementation" if own else "unrelated-subclasses", text)
 
 
 def _unsupported(reflected: str, left: Any, right: Any) -> str:
@@ -232,10 +233,11 @@ def runaway(
     if depth < _RUNAWAY_DEPTH:
         return error
     name, kind = function_name(function), types[0].__name__ if types else "the mode"
-    found = RecursionError(
+    found = explained(
+        RecursionError, "runaway-recursion",
         f"'{name}' came back to {kind}.__torch_function__ again and again: the implementation calls the function on "
         f"the same operands, which asks {kind} once more. Inside it, call super().__torch_function__(func, types, "
-        f"args, kwargs) for a Tensor subclass, or take the plain tensors out of the operands before calling func."
-    )
+        f"args, kwargs) for a Tensor subclass, or take the plain tensors out of the operands before calling func.",
+    )  # fmt: skip
     found._names_the_cure = True  # type: ignore[attr-defined]  # Outer frames let it pass.
     return found

@@ -31,6 +31,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Final, TypeVar, cast
 
 from .forks import after_fork
+from .tracebacks import shorten
 
 __all__ = [
     "ALIVE",
@@ -348,8 +349,10 @@ def restoring(function: F) -> F:
         state = STATE.get()
         try:
             return function(*args, **kwargs)
-        except BaseException:
+        except BaseException as error:
             STATE.set(state)
+            if isinstance(error, Exception):
+                shorten(error)
             raise
 
     return cast(F, restores)

@@ -32,6 +32,7 @@ from .options import check_options, is_checked
 from .positional import excess
 from .signature import KEYWORD, VARIADIC
 from .state import TENSOR_TYPES
+from .tracebacks import shorten
 
 __all__ = ["Operator", "form_called_in", "public_function"]
 
@@ -79,7 +80,7 @@ def public_function(
 
     def first(args: Arguments, keywords: Keywords) -> Any:
         nonlocal answer, most
-        # Profilers and tracebacks name a function by its code, and the interpreter keeps there what it learns.
+        # Profilers and full tracebacks name a function by its code, and the interpreter keeps there what it learns.
         made.__code__ = made.__code__.replace(co_name=name, co_qualname=qualname)
         answer = answering(form, name, operator, early)
         most = _most_plain(form)  # The last step, since another thread may call meanwhile.
@@ -88,13 +89,17 @@ def public_function(
     answer = first
 
     def function(*args: Any, **keywords: Any) -> Any:
-        if 0 < len(args) <= most and all_plain(map(type, args)) and not keywords:
-            try:
-                return implementation(*args)
-            except Exception:
-                check_options(name, form.parameters, args, keywords)
-                raise
-        return answer(args, keywords)
+        try:
+            if 0 < len(args) <= most and all_plain(map(type, args)) and not keywords:
+                try:
+                    return implementation(*args)
+                except Exception:
+                    check_options(name, form.parameters, args, keywords)
+                    raise
+            return answer(args, keywords)
+        except Exception as error:
+            shorten(error)
+            raise
 
     made: Any = function
     del made.__annotations__  # Those of the public function are its implementation's.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tensorlike._native import function_types
+from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.tensor import Tensor
 
 from .optimizer import Optimizer
@@ -48,6 +49,7 @@ class LRScheduler:
     _is_initial: bool = False
     _get_lr_called_within_step: bool = False
 
+    @short_tracebacks
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
         self.optimizer = optimizer
@@ -178,6 +180,7 @@ def _note_steps(optimizer: Optimizer) -> None:
     optimizer.step = wrapper  # type: ignore[method-assign]
 
 
+@short_tracebacks
 def check_optimizer(optimizer: Any) -> None:
     """Raise TypeError unless `optimizer` is one."""
     if not isinstance(optimizer, Optimizer):

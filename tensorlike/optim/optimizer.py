@@ -13,7 +13,8 @@ from tensorlike._absent import explain_absent_names
 from tensorlike._native import core
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
-from tensorlike.dispatch.core import TENSORS
+from tensorlike.dispatch.core import TENSORS, outside_stacklevel
+from tensorlike.dispatch.tracebacks import explained, short_tracebacks
 from tensorlike.tensor import Tensor
 from tensorlike.utils.hooks import RemovableHandle, register_hook
 
@@ -85,6 +86,7 @@ class Optimizer:
     #: The tensors that have to be on a GPU with the option `capturable`.
     _captured = "params and state_steps"
 
+    @short_tracebacks
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._make_hooks()
@@ -97,7 +99,7 @@ class Optimizer:
         self.param_groups: list[Group] = []
         groups: list[Any] = list(params)
         if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+            raise explained(ValueError, "optimizer-without-parameters", "optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
@@ -232,6 +234,7 @@ class Optimizer:
 
     # Parameters
 
+    @short_tracebacks
     def add_param_group(self, param_group: Group) -> None:
         """Add a group of parameters: a dict with "params", and options where they differ from the defaults."""
         if not isinstance(param_group, dict):
@@ -253,7 +256,7 @@ class Optimizer:
                     f"optimizer can only optimize Tensors, but one of the params is {type(tensor).__name__}"
                 )
             if not self.defaults.get("differentiable") and not (tensor.is_leaf or tensor.retains_grad):
-                raise ValueError("can't optimize a non-leaf Tensor")
+                raise explained(ValueError, "optimizer-of-computed-tensor", "can't optimize a non-leaf Tensor")
         for option, default in self.defaults.items():
             if default is required and option not in param_group:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {option}")
@@ -262,7 +265,7 @@ class Optimizer:
             warnings.warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
                 "see github.com/pytorch/pytorch/issues/40967 for more information",
-                stacklevel=3,
+                stacklevel=outside_stacklevel(),
             )
         if any(id(tensor) in identities for group in self.param_groups for tensor in group["params"]):
             raise ValueError("some parameters appear in more than one parameter group")
@@ -307,6 +310,7 @@ class Optimizer:
                 result = answer
         return result
 
+    @short_tracebacks
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load the state and options of `state_dict`, matched to the parameters by their order.
 
@@ -399,6 +403,7 @@ _HOOK_TABLES = (
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `step` to run the hooks and to record that it has run."""
 
+    @short_tracebacks
     @functools.wraps(step)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         self = args[0]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike._originals import tl
+from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.tensor import Tensor
 
 __all__ = [
@@ -28,6 +29,7 @@ LATER_OPTIONS: dict[str, Any] = {
 }  # fmt: skip
 
 
+@short_tracebacks
 def check_rate(lr: Any) -> None:
     """Raise ValueError unless `lr` is a learning rate: a number that is not negative, alone or in a tensor."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
@@ -36,6 +38,7 @@ def check_rate(lr: Any) -> None:
         raise ValueError(f"Invalid learning rate: {lr}")
 
 
+@short_tracebacks
 def check_not_negative(**values: Any) -> None:
     """Raise ValueError for the first of `values` that is negative or NaN."""
     for name, value in values.items():
@@ -43,6 +46,7 @@ def check_not_negative(**values: Any) -> None:
             raise ValueError(f"Invalid {name} value: {value}")
 
 
+@short_tracebacks
 def check_betas(betas: Any) -> None:
     """Raise ValueError unless the decay rates `betas` are in [0, 1)."""
     for position, beta in enumerate(betas):
@@ -50,6 +54,7 @@ def check_betas(betas: Any) -> None:
             raise ValueError(f"Invalid beta parameter at index {position}: {beta}")
 
 
+@short_tracebacks
 def check_means(eps: float, betas: Any, **others: float) -> None:
     """Raise ValueError for options of running means that Adam and its kin do not take: `others` are at least 0."""
     check_not_negative(epsilon=eps)
@@ -57,6 +62,7 @@ def check_means(eps: float, betas: Any, **others: float) -> None:
     check_not_negative(**others)
 
 
+@short_tracebacks
 def check_implementation(foreach: bool | None, fused: bool | None, differentiable: bool) -> None:
     """Raise RuntimeError for `foreach`, `fused` and other choices that exclude each other; they all run one
     implementation.
@@ -67,6 +73,7 @@ def check_implementation(foreach: bool | None, fused: bool | None, differentiabl
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
+@short_tracebacks
 def check_foreach(group: Mapping[str, Any]) -> None:
     """Raise AssertionError for steps of `foreach` that are to be recorded: PyTorch's functions of lists cannot be."""
     if group.get("foreach") and group.get("differentiable"):

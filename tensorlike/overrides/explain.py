@@ -15,6 +15,7 @@ from tensorlike.dispatch.modes import current_modes
 from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.registry import registered
 from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, VARIADIC, Parameter
+from tensorlike.dispatch.tracebacks import short_tracebacks
 
 __all__ = ["Explanation", "explain"]
 
@@ -44,6 +45,7 @@ class Explanation:
         return str(self)
 
 
+@short_tracebacks
 def explain(func: Any, *args: Any, api: str | None = None, **kwargs: Any) -> Explanation:
     """Explain the dispatch of `func(*args, **kwargs)`, the handlers, their order and the reasons, without calling any.
 

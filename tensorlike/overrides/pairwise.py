@@ -20,6 +20,7 @@ from tensorlike.dispatch.core import PROVIDED, Missing
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.tracebacks import short_tracebacks
 
 from .registration import check_signature, implementation_name, plain_function, resolved, same_implementation
 from .variants import NAMED, Handler, entries_of, exactly, forms_of
@@ -132,6 +133,7 @@ def _without(rule: _Rule) -> dict[Any, tuple[_Rule, ...]]:
     return {key: rules for key, rules in kept.items() if rules}
 
 
+@short_tracebacks
 def register(func: Any, types: tuple[type, type], *, variants: bool = False, check: bool = True) -> Callable[[F], F]:
     """Return a decorator that registers an implementation of `func` for operands of two unrelated types.
 
@@ -168,6 +170,7 @@ def register(func: Any, types: tuple[type, type], *, variants: bool = False, che
             raise TypeError(f"register(): {function_name(key)} has no variants known here; leave out variants=True")
         row, forms = forms_of(row)
 
+    @short_tracebacks
     def decorate(implementation: F) -> F:
         function = plain_function("register()", implementation)
         if check:

@@ -26,6 +26,7 @@ from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.tensor.tensor import Tensor
 
 from .policies import refuse
@@ -243,6 +244,7 @@ def _class_body() -> dict[str, Any] | None:
     return None
 
 
+@short_tracebacks
 def implements(
     func: Any, *, variants: bool = False, for_type: type | None = None, check: bool = True
 ) -> Callable[[F], F]:
@@ -294,6 +296,7 @@ def implements(
             raise TypeError(f"implements(): {function_name(key)} has no variants known here; leave out variants=True")
         row, forms = forms_of(row)
 
+    @short_tracebacks
     def decorate(implementation: Any) -> Any:
         function = plain_function("implements()", implementation)
         if check:

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 import numpy as np
 
 from tensorlike._library_name import LIBRARY
+from tensorlike.dispatch.tracebacks import explained, short_tracebacks
 from tensorlike.tensor.device import device as Device
 
 from .allowed import Allowed, Bound
@@ -37,6 +38,7 @@ __all__ = [
 _safe: list[Any] = []
 
 
+@short_tracebacks
 def add_safe_globals(safe_globals: Sequence[Any]) -> None:
     """Allow `load` to make instances of these classes, and to call these functions, when a file names them.
 
@@ -296,6 +298,7 @@ def _check_other(beginning: bytes, size: int) -> None:
         )
 
 
+@short_tracebacks
 def load(
     f: Any,
     map_location: Any = None,
@@ -366,7 +369,8 @@ def load(
             if not isinstance(error, pickle.UnpicklingError):
                 raise RuntimeError(f"load(): {source.name}: {what}") from error.__cause__
             if weights_only:
-                what = f"Weights only load failed: {what}"
+                text = f"load(): {source.name}: Weights only load failed: {what}"
+                raise explained(pickle.UnpicklingError, "weights-only", text) from error.__cause__
             raise pickle.UnpicklingError(f"load(): {source.name}: {what}") from error.__cause__
 
 

@@ -23,6 +23,7 @@ from tensorlike.autograd.grad_mode import get_state
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC, Parameter
+from tensorlike.dispatch.tracebacks import explained
 
 from . import runtime
 from .declaration import Declaration
@@ -544,10 +545,11 @@ def _check_result(name: str, former: Any, result: Any) -> None:
             f"{name}(): output with shape {list(former.shape)} doesn't match the broadcast shape {list(result.shape)}"
         )
     if result.dtype is not former.dtype and not can_cast(result.dtype, former.dtype):
-        raise RuntimeError(
+        raise explained(
+            RuntimeError, "inplace-dtype",
             f"{name}(): result type {runtime.dtype_name(result.dtype)} can't be cast to the desired output type "
-            f"{runtime.dtype_name(former.dtype)}"
-        )
+            f"{runtime.dtype_name(former.dtype)}",
+        )  # fmt: skip
 
 
 def _write_outs(

@@ -10,6 +10,7 @@ from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import register_plain, undispatched
+from tensorlike.dispatch.tracebacks import explained
 
 from . import dtypes
 from .backends import backend_for, backend_of, device_of, transfer
@@ -33,10 +34,11 @@ register_plain(Dtype, Device)
 
 
 def _not_scalar(self: Any, what: str = "Scalar") -> RuntimeError:
-    return RuntimeError(
+    return explained(
+        RuntimeError, "item",
         f"a Tensor with {self._tl_data.size} elements cannot be converted to {what}: its shape is "
-        f"{list(self._tl_data.shape)}, and exactly one element is needed"
-    )
+        f"{list(self._tl_data.shape)}, and exactly one element is needed",
+    )  # fmt: skip
 
 
 # A conversion is one primitive with a derivative; the public methods decide whether there is anything to convert.
@@ -304,7 +306,10 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     """
     if not force:
         if self._tl_tracked and edge_of(self) is not None:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+            raise explained(
+                RuntimeError, "numpy-of-requires-grad",
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
+            )  # fmt: skip
         if not isinstance(self._tl_data, np.ndarray):
             raise TypeError(
                 f"can't convert {device_of(self._tl_data)} device type tensor to numpy. Use Tensor.cpu() to copy the "
@@ -335,10 +340,11 @@ def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bo
 def _python_number(name: str, what: str, convert: Any) -> None:
     def method(self: Tensor) -> Any:
         if self._tl_data.size != 1:
-            raise ValueError(
+            raise explained(
+                ValueError, "item",
                 f"only one element tensors can be converted to Python scalars: {name}() of a tensor of shape "
-                f"{list(self._tl_data.shape)}"
-            )
+                f"{list(self._tl_data.shape)}",
+            )  # fmt: skip
         if self._tl_data.dtype.kind == "c" and convert in (int, float):
             raise RuntimeError(
                 f"value cannot be converted to type {what} without overflow: a complex element, use .real first"
@@ -364,10 +370,11 @@ def _bool(self: Tensor) -> bool:
     """
     count = self._tl_data.size
     if count != 1:
-        raise RuntimeError(
+        raise explained(
+            RuntimeError, "ambiguous-truth",
             f"Boolean value of Tensor with {'no values' if not count else 'more than one value'} is ambiguous: its "
-            f"shape is {list(self._tl_data.shape)}; use .any() or .all()"
-        )
+            f"shape is {list(self._tl_data.shape)}; use .any() or .all()",
+        )  # fmt: skip
     return bool(_host(self).reshape(-1)[0])
 
 

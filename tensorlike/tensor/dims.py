@@ -6,6 +6,8 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tensorlike.dispatch.tracebacks import explained
+
 __all__ = ["dim_tuple", "first_that_is_no_integer", "one_dim", "shape_of", "size_argument"]
 
 #: The largest size of a dimension.
@@ -25,9 +27,10 @@ def one_dim(dim: Any, ndim: int) -> int:
         raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}: got {dim!r}") from None
     reach = max(ndim, 1)
     if not -reach <= index < reach:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {index})"
-        )
+        raise explained(
+            IndexError, "dim-out-of-range",
+            f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {index})",
+        )  # fmt: skip
     return index % reach
 
 
@@ -113,7 +116,7 @@ def inferred(shape: Sequence[int], numel: int) -> tuple[int, ...]:
         raise RuntimeError("only one dimension can be inferred")
     if not unknown:
         if known != numel:
-            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+            raise explained(RuntimeError, "reshape-size", f"shape '{list(shape)}' is invalid for input of size {numel}")
         return tuple(shape)
     if known == 0:
         if numel == 0:
@@ -121,9 +124,9 @@ def inferred(shape: Sequence[int], numel: int) -> tuple[int, ...]:
                 f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size "
                 "-1 can be any value and is ambiguous"
             )
-        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+        raise explained(RuntimeError, "reshape-size", f"shape '{list(shape)}' is invalid for input of size {numel}")
     if numel % known:
-        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+        raise explained(RuntimeError, "reshape-size", f"shape '{list(shape)}' is invalid for input of size {numel}")
     result = list(shape)
     result[unknown[0]] = numel // known
     return tuple(result)

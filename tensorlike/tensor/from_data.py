@@ -15,6 +15,7 @@ from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.options import fitting
+from tensorlike.dispatch.tracebacks import explained
 
 from .backends import adopted, backend_for, backend_of, device_of, transfer
 from .declare import factory
@@ -119,7 +120,9 @@ def _check_rectangular(data: Any, shape: tuple[int, ...], level: int = 0) -> Non
     if not hasattr(data, "__len__") or isinstance(data, (str, bytes)):
         raise TypeError(f"expected a sequence of length {shape[level]} at dim {level}, got {type(data).__name__}")
     if len(data) != shape[level]:
-        raise ValueError(f"expected sequence of length {shape[level]} at dim {level} (got {len(data)})")
+        raise explained(
+            ValueError, "ragged-list", f"expected sequence of length {shape[level]} at dim {level} (got {len(data)})"
+        )
     for item in data:
         _check_rectangular(item, shape, level + 1)
 

@@ -14,6 +14,7 @@ from tensorlike.autograd.grad_mode import inference_enabled
 from tensorlike.autograd.hooks import RemovableHandle, register_hook
 from tensorlike.autograd.node import GradientEdge, add_tensor_hooks, edge_of, leads_nowhere, like_edge
 from tensorlike.autograd.tensor_base import TensorBase, wrap
+from tensorlike.dispatch.tracebacks import explained
 
 from .backends import check_same_device
 from .dtypes import as_numpy_dtype, dtype_of
@@ -56,10 +57,11 @@ def set_requires_grad(self: Any, value: bool) -> None:
             "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed: clone() it first."
         )
     if value and not _floating(self):
-        raise RuntimeError(
+        raise explained(
+            RuntimeError, "requires-grad-of-integers",
             "only Tensors of floating point and complex dtype can require gradients, got dtype "
-            f"{LIBRARY}.{self._tl_data.dtype}"
-        )
+            f"{LIBRARY}.{self._tl_data.dtype}",
+        )  # fmt: skip
     self._tl_requires_grad = bool(value)
     self._tl_tracked = bool(value) or self._tl_view_base is not None or self._tl_inference
 
@@ -170,10 +172,11 @@ def grad_of_root(tensor: Any, gradient: Any, index: int = 0) -> Any:
         tensor = _like_edge(tensor)
     if gradient is None:
         if tensor._tl_data.size != 1:
-            raise RuntimeError(
+            raise explained(
+                RuntimeError, "grad-of-non-scalar",
                 "grad can be implicitly created only for scalar outputs, and this one has shape "
-                f"{list(tensor._tl_data.shape)}: pass a gradient of that shape, or reduce it first, e.g. with .sum()"
-            )
+                f"{list(tensor._tl_data.shape)}: pass a gradient of that shape, or reduce it first, e.g. with .sum()",
+            )  # fmt: skip
         if not _floating(tensor):
             raise RuntimeError(
                 f"grad can be computed only for real scalar outputs but got {LIBRARY}.{tensor._tl_data.dtype}"
@@ -214,10 +217,11 @@ def root_edge(tensor: Any) -> Any:
     """Return the edge that backward starts from, or raise."""
     edge = edge_of(tensor) if tensor._tl_tracked else None
     if edge is None or leads_nowhere(edge):
-        raise RuntimeError(
+        raise explained(
+            RuntimeError, "no-grad-fn",
             "element 0 of tensors does not require grad and does not have a grad_fn: make an input require grad "
-            "(requires_grad=True) before the computation, and do not run it under no_grad()"
-        )
+            "(requires_grad=True) before the computation, and do not run it under no_grad()",
+        )  # fmt: skip
     return edge
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tensorlike._native import core
 from tensorlike.dispatch import core as dispatching
-from tensorlike.dispatch import state
+from tensorlike.dispatch import state, tracebacks
 from tensorlike.dispatch.collect import numpy_names
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC
@@ -79,6 +79,8 @@ if core is not None:
         prepare=prepare,
         unanswered=dispatching.unanswered,
         went_in_circles=dispatching.went_in_circles,
+        shorten=tracebacks.shorten,
+        files=tracebacks.FILES,
         activation=state.Activation,
         large=LARGE,
     )

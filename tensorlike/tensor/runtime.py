@@ -44,6 +44,7 @@ from tensorlike.autograd.node import edge_of, reshaped_leaf
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.options import fitting
+from tensorlike.dispatch.tracebacks import explained
 
 from .backends import backend_of, check_same_device, device_of, namespace_of
 from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
@@ -256,7 +257,10 @@ def wrong_type(function: str, argument: str, position: int | None, value: Any, e
     if isinstance(value, (np.ndarray, list, tuple, bool, int, float, complex)) and expected.startswith("Tensor"):
         hint = f"; make it a tensor first, e.g. with {LIBRARY}.as_tensor({argument})"
     short = function.rpartition(".")[2]
-    raise TypeError(f"{short}(): argument '{argument}'{place} must be {expected}, not {type_name(value)}{hint}")
+    raise explained(
+        TypeError, "not-a-tensor",
+        f"{short}(): argument '{argument}'{place} must be {expected}, not {type_name(value)}{hint}",
+    )  # fmt: skip
 
 
 def options(function: str, *given: tuple[str, str, Any]) -> None:
@@ -490,12 +494,15 @@ def broadcast_error(name: str, error: Exception, arrays: Sequence[Any]) -> Excep
                 width = max(len(a), len(b))
                 for back in range(1, min(len(a), len(b)) + 1):
                     if a[-back] != b[-back] and 1 not in (a[-back], b[-back]):
-                        return RuntimeError(
+                        return explained(
+                            RuntimeError, "broadcast",
                             f"{name}(): The size of tensor a ({a[-back]}) must match the size of tensor b ({b[-back]}) "
                             f"at non-singleton dimension {width - back}: the shapes {list(a)} and {list(b)} do not "
-                            "broadcast"
-                        )
-        return RuntimeError(f"{name}(): the shapes {[list(s) for s in shapes]} do not broadcast")
+                            "broadcast",
+                        )  # fmt: skip
+        return explained(
+            RuntimeError, "broadcast", f"{name}(): the shapes {[list(s) for s in shapes]} do not broadcast"
+        )
     return error
 
 

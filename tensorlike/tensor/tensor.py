@@ -12,6 +12,7 @@ from tensorlike.autograd.tensor_base import TensorBase, move_state
 from tensorlike.dispatch.core import PROVIDED, STATE, register_plain, warn_torch_dispatch
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import REGISTRY
+from tensorlike.dispatch.tracebacks import shorten
 
 from .propagation import check_declaration, copy_attributes, finalized, settled
 from .views import alias_of
@@ -96,15 +97,19 @@ class Tensor(TensorBase, TensorMethods):
         form = getattr(func, "_form", None)
         if form is not None and form.function is not func:
             form = None  # `functools.wraps` copies attributes: 15 ns.
-        if state.clear and form is not None and not form.operation.composite:
-            # A primitive works on raw arrays and does not dispatch, so it needs no guard (150 ns).
-            result = form.implementation(*args, **kwargs)
-        else:
-            try:
-                STATE.set(state._silenced or state.silenced())
-                result = func(*args, **kwargs)
-            finally:
-                STATE.set(state)
+        try:
+            if state.clear and form is not None and not form.operation.composite:
+                # A primitive works on raw arrays and does not dispatch, so it needs no guard (150 ns).
+                result = form.implementation(*args, **kwargs)
+            else:
+                try:
+                    STATE.set(state._silenced or state.silenced())
+                    result = func(*args, **kwargs)
+                finally:
+                    STATE.set(state)
+        except Exception as error:
+            shorten(error)
+            raise
         # Functions whose results keep their type are getters, which have no form.
         if form is None and func in nowrap_functions():
             return result

@@ -23,6 +23,7 @@ from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.node import RELEASED, Node, edge_of, name_of, next_sequence_number, unpack
 from tensorlike.autograd.tensor_base import PROVIDED, AutogradMeta, TensorBase, version_counter, wrap
 from tensorlike.dispatch.core import outside_stacklevel, undispatched
+from tensorlike.dispatch.tracebacks import explained
 
 from .backends import data_pointer, namespace_of, scatter_add, strided_view
 from .layouts import is_dense
@@ -372,10 +373,11 @@ def check_inplace(tensor: Any, name: str, recorded: bool = True, overlapping: bo
     base = meta.view_base
     if base is None:
         if meta.requires_grad and tensor._tl_edge is None:
-            raise RuntimeError(
+            raise explained(
+                RuntimeError, "inplace-on-leaf",
                 f"{name}(): a leaf Variable that requires grad is being used in an in-place operation. "
-                "Write to it under no_grad(), or clone() it first."
-            )
+                "Write to it under no_grad(), or clone() it first.",
+            )  # fmt: skip
         return
     recorded = base._tl_edge is not None or tensor._tl_edge is not None
     if not (recorded or meta.requires_grad or base._tl_requires_grad):
@@ -384,10 +386,11 @@ def check_inplace(tensor: Any, name: str, recorded: bool = True, overlapping: bo
         refuse(tensor, "is being modified inplace")
     if base._tl_edge is None:
         # A leaf cannot get a new history, whether it or only its view requires grad.
-        raise RuntimeError(
+        raise explained(
+            RuntimeError, "inplace-on-leaf",
             f"{name}(): a view of a leaf Variable that requires grad is being used in an in-place operation. "
-            "Write to it under no_grad(), or clone() it first."
-        )
+            "Write to it under no_grad(), or clone() it first.",
+        )  # fmt: skip
 
 
 def bump(tensor: Any) -> list[int]:

@@ -15,6 +15,7 @@ from tensorlike.autograd.node import Node, name_of
 from tensorlike.dispatch.operation import Form, form_of, operation_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import STATE
+from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.ops.memory import placement
 from tensorlike.tensor.ops.shape import resizing
 from tensorlike.tensor.size import Size
@@ -218,10 +219,11 @@ def written(level: Level, form: Form, function: Any, args: tuple[Any, ...], kwar
 
 def _check_target(level: Level, form: Form, target: Any) -> None:
     if not is_batched(target, level):
-        raise RuntimeError(
+        raise explained(
+            RuntimeError, "vmap-inplace",
             f"vmap: {form.name}() would write a different value for each example into a tensor that all of them share. "
-            "Use the out-of-place form, or write to a tensor that is mapped over."
-        )
+            "Use the out-of-place form, or write to a tensor that is mapped over.",
+        )  # fmt: skip
 
 
 def _per_example(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -345,18 +347,20 @@ def _of_batch(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str,
 
 @rule(Method.item, Method.__float__, Method.__int__, Method.__complex__, Method.__index__)
 def _number(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    raise NotOneForAll(
+    raise explained(
+        NotOneForAll, "vmap-control-flow",
         "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
-        "Tensor, please try to rewrite what you're doing with other operations."
-    )
+        "Tensor, please try to rewrite what you're doing with other operations.",
+    )  # fmt: skip
 
 
 @rule(Method.__bool__)
 def _decision(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    raise NotOneForAll(
+    raise explained(
+        NotOneForAll, "vmap-control-flow",
         "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. Examples may "
-        "differ in it: use where() instead."
-    )
+        "differ in it: use where() instead.",
+    )  # fmt: skip
 
 
 @rule(

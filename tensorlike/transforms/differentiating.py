@@ -10,6 +10,7 @@ from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
 from tensorlike.autograd.node import AccumulateGrad, edge_of
 from tensorlike.dispatch.state import STATE, restoring
+from tensorlike.dispatch.tracebacks import explained, short_tracebacks
 from tensorlike.tensor.tensor import Tensor
 
 from .dual import DualTensor, dual, is_dual
@@ -188,6 +189,7 @@ def grad_and_value(
     Source: PyTorch's `torch.func.grad_and_value`.
     """
 
+    @short_tracebacks
     @functools.wraps(func)
     def differentiated(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         recorded = _Recorded(func, args, argnums, kwargs)
@@ -199,10 +201,11 @@ def grad_and_value(
                 f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}"
             )
         if output.dim() != 0:
-            raise RuntimeError(
+            raise explained(
+                RuntimeError, "func-grad-of-non-scalar",
                 "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
-                f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
-            )
+                f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?",
+            )  # fmt: skip
         found = recorded.gradients([output], [output.detach().new_ones(())], retain=recorded.outside, create=None)
         gradient = found[0] if isinstance(argnums, int) else found
         value = recorded.released(output)
@@ -243,6 +246,7 @@ def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) 
     """
     both = grad_and_value(func, argnums, has_aux)
 
+    @short_tracebacks
     @functools.wraps(func)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
         gradient, value = both(*args, **kwargs)
@@ -265,6 +269,7 @@ def vjp(
 ) -> tuple[R, Callable[..., tuple[Any, ...]], Aux]: ...
 @overload
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
+@short_tracebacks
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Return `func(*primals)` and a function that maps a cotangent of it to those of the primals.
 
@@ -285,6 +290,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         output, aux = _split_aux(output, "vjp(f, *primals)")
     outputs = _tensors_of(output, "vjp(f, *primals)")
 
+    @short_tracebacks
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given = [v for v in leaves(cotangents) if isinstance(v, Tensor)]
         if len(given) != len(outputs):
@@ -421,6 +427,7 @@ def jacrev(
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
+    @short_tracebacks
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         recorded = _Recorded(func, args, argnums, kwargs)
@@ -491,6 +498,7 @@ def jacfwd(
     Source: PyTorch's `torch.func.jacfwd`.
     """
 
+    @short_tracebacks
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen = _chosen(args, argnums, "jacfwd")
@@ -592,6 +600,7 @@ def linearize(func: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R
                 else (None,) * len(recorded.flat)
             )
 
+    @short_tracebacks
     def push(*tangents: Any) -> Any:
         moves = list(leaves(tangents))
         if len(moves) != len(recorded.flat):

@@ -10,6 +10,7 @@ from tensorlike.dispatch.modes import TorchFunctionMode
 from tensorlike.dispatch.operation import Form, form_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import restoring
+from tensorlike.dispatch.tracebacks import explained, short_tracebacks
 from tensorlike.tensor.device import cpu
 from tensorlike.tensor.generator import default_generator_of
 from tensorlike.tensor.tensor import Tensor
@@ -52,6 +53,7 @@ def vmap(
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
+    @short_tracebacks
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         name = getattr(func, "__name__", repr(func))
@@ -297,10 +299,11 @@ class _Randomness(TorchFunctionMode):
             return func(*args, **kwargs)
         level = self._level
         if level.randomness == "error":
-            raise RuntimeError(
+            raise explained(
+                RuntimeError, "vmap-random",
                 "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-                "'different' randomness flags on vmap or perform the randomness operation out of vmap"
-            )
+                "'different' randomness flags on vmap or perform the randomness operation out of vmap",
+            )  # fmt: skip
         involved = any(is_batched(v, level) for v in leaves((args, kwargs)))
         if level.randomness == "same" and not involved:
             return func(*args, **kwargs)

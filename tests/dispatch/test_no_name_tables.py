@@ -65,6 +65,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         PARAMETER: "mode pin_memory requires_grad bool int float complex",
         PROTOCOL: "__index__ __float__ __complex__",
     },
+    "dispatch/tracebacks.py": {"a value of a variable of the environment": "full", "a library": "numpy"},
     "dispatch/tracing.py": {QUESTION: "mode type"},
     "overrides/__init__.py": {POLICY: "to_dense"},
     "overrides/audit/api.py": {PARAMETER: "data device dim dtype gradient size bool float int", OTHER_FORMAT: "cpu"},

@@ -9,7 +9,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 #: What the site's build writes.
-GENERATED = ("_build/", *(f"reference/{name}" for name in ("functions/", "modules/", "classes/", "command-line.md")))
+_REFERENCE = ("functions/", "modules/", "classes/", "errors/", "command-line.md")
+GENERATED = ("_build/", *(f"reference/{name}" for name in _REFERENCE))
 
 PAGES = [
     *(path for path in sorted(DOCS.rglob("*.md")) if not path.relative_to(DOCS).as_posix().startswith(GENERATED)),

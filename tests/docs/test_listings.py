@@ -14,18 +14,17 @@ from tests.helpers.listings import COMMANDS, LISTING, commands, run_listings
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted(
-    path
-    for path in DOCS.rglob("*.md")
-    if not path.relative_to(DOCS).as_posix().startswith(("_build/", "reference/"))
-)
+GENERATED = ("_build/", "reference/")
+#: Those about errors are shipped with the package.
+PAGES = sorted(path for path in DOCS.rglob("*.md") if not path.relative_to(DOCS).as_posix().startswith(GENERATED))
+PAGES += sorted(ROOT.glob("tensorlike/error_pages/*.md"))
 
 #: Pages whose listings are not run here, with the reason.
 ELSEWHERE = {"cpp.md": "tests/cpp runs them: they need a compiler", "gpu.md": "they need a GPU"}
 
 
 def name(path: Path) -> str:
-    return path.relative_to(DOCS).as_posix()
+    return path.relative_to(DOCS).as_posix() if path.is_relative_to(DOCS) else path.relative_to(ROOT).as_posix()
 
 
 WITH_LISTINGS = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,10 @@ COMMANDS = re.compile(r"^```sh\n(?P<commands>.*?)^```\n", re.DOTALL | re.MULTILI
 
 
 def run_listings(page: Path) -> Iterator[tuple[str, str, str]]:
-    """Run the listings of a page in its order in one namespace; yield (code, expected, printed) of each."""
+    """Run the listings of a page in its order in one namespace; yield (code, expected, printed) of each.
+
+    A listing may end in an error, if the page says so: the lines that tell of it then count as printed.
+    """
     text = page.read_text(encoding="utf-8")
     namespace: dict[str, Any] = {"__name__": page.stem.replace("-", "_")}
     for listing in LISTING.finditer(text):
@@ -26,7 +30,12 @@ def run_listings(page: Path) -> Iterator[tuple[str, str, str]]:
         code = "\n" * text[: listing.start("code")].count("\n") + listing["code"]
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(code, page, "exec"), namespace)
+            try:
+                exec(compile(code, page, "exec"), namespace)
+            except Exception as error:
+                if f"{type(error).__name__}: " not in (listing["printed"] or ""):
+                    raise
+                printed.write("".join(traceback.format_exception_only(error)))
         yield listing["code"], listing["printed"] or "", printed.getvalue()
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.dispatch.tracebacks import short_tracebacks
+
 from ..backward_and_grad import grad
 from ..grad_mode import enable_grad
 from ..tensor_base import TensorBase
@@ -16,6 +18,7 @@ from .inputs import Checked, GradcheckError, Settings, as_tuple, direction, tens
 __all__ = ["gradcheck", "gradgradcheck"]
 
 
+@short_tracebacks
 def gradcheck(
     func: Callable[..., Any],
     inputs: Any,
@@ -159,6 +162,7 @@ def _check_constant(checked: Checked, positions: list[int], settings: Settings) 
             )
 
 
+@short_tracebacks
 def gradgradcheck(
     func: Callable[..., Any],
     inputs: Any,

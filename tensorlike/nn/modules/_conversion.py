@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
+from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.layouts import format_name
 from tensorlike.tensor.parameter import Parameter
@@ -165,6 +166,7 @@ class ConversionMethods:
 _FLAGS = ("non_blocking", "copy")
 
 
+@short_tracebacks
 def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """Parse the arguments of `to`; return the device, dtype, `non_blocking` and memory format."""
     memory_format = kwargs.pop("memory_format", None)

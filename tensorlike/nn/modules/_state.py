@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.grad_mode import recording_block
+from tensorlike.dispatch.tracebacks import explained, short_tracebacks
 from tensorlike.nn.parameter import is_lazy
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter
@@ -159,6 +160,7 @@ class StateMethods:
             (name, value) for name, value in itertools.chain(self._parameters.items(), buffers) if value is not None
         )
 
+    @short_tracebacks
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
@@ -191,7 +193,9 @@ class StateMethods:
                     errors.insert(0, f"{kind} key(s) in state_dict: {names}. ")
         if errors:
             details = "\n\t".join(errors)
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{details}")
+            raise explained(
+                RuntimeError, "state-dict", f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{details}"
+            )
         return result
 
     def _load_recursively(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, SupportsIndex, TypeVar, overload
 
+from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter
 
@@ -45,6 +46,7 @@ class _Single(Protocol[Taken, Returned]):
     def forward(self) -> Callable[[Taken], Returned]: ...
 
 
+@short_tracebacks
 def _position(index: SupportsIndex, size: int) -> int:
     """Return `index` counted from the front; IndexError when it is out of range."""
     position = operator.index(index)

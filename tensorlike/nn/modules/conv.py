@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import tensorlike.nn.functional as F
 from tensorlike._originals import tl
+from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.nn import init
 from tensorlike.nn.parameter import UninitializedParameter
 from tensorlike.tensor import Tensor
@@ -29,6 +30,7 @@ class _ConvNd(Module):
     bias: Parameter | None
     _function: ClassVar[Callable[..., Tensor]]
 
+    @short_tracebacks
     def __init__(
         self,
         in_channels: int,

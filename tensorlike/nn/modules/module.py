@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, Protocol, Self, TypeVar, overload
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.protocol import SupportsTorchFunction
+from tensorlike.dispatch.tracebacks import short_tracebacks, shorten
 from tensorlike.nn.parameter import Buffer, Parameter
 from tensorlike.tensor import Tensor
 
@@ -136,13 +137,17 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     @overload
     def __call__(self, *args: SupportsTorchFunction, **kwargs: Any) -> Any: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if (
-            self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
-            or _global_forward_hooks or _global_forward_pre_hooks
-            or _global_backward_hooks or _global_backward_pre_hooks
-        ):  # fmt: skip
-            return call_with_hooks(self, args, kwargs)
-        return self.forward(*args, **kwargs)
+        try:
+            if (
+                self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
+                or _global_forward_hooks or _global_forward_pre_hooks
+                or _global_backward_hooks or _global_backward_pre_hooks
+            ):  # fmt: skip
+                return call_with_hooks(self, args, kwargs)
+            return self.forward(*args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -228,6 +233,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         self._check_name("module", name, modules)
         modules[name] = registered(_global_module_registration_hooks, self, name, module)
 
+    @short_tracebacks
     def _check_name(self, kind: str, name: str, table: dict[str, Any]) -> None:
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {type_name(name)}")
@@ -383,6 +389,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
             raise AttributeError(f"`{name}` is not a buffer")
         return getattr(module, name)  # type: ignore[no-any-return]
 
+    @short_tracebacks
     def _find(self, target: str) -> tuple[Module, str]:
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)

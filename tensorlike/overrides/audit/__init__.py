@@ -10,6 +10,8 @@ import importlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tensorlike.dispatch.tracebacks import short_tracebacks
+
 if TYPE_CHECKING:
     from .api import AuditedApi
     from .making import AuditError
@@ -48,6 +50,7 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(f"{__name__}.{home}"), name)
 
 
+@short_tracebacks
 def audit(
     type_or_maker: type | Callable[[], Any],
     *,

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorlike.dispatch.tracebacks import explained
+
 from ..device import add_type, cpu, device
 from .backend import Array, Backend
 from .numpy_backend import NumpyBackend
@@ -123,7 +125,7 @@ def _import_cupy() -> CupyBackend:
             raise RuntimeError(
                 f"CUDA tensors need CuPy, and {problem}. Install it for the CUDA version of your driver: "
                 'pip install "tensorlike[cuda13]", or pip install "tensorlike[cuda12]"'
-            ) from error
+            ) from (None if missing else error)
         from .cupy_backend import CupyBackend
 
         _cupy.append(CupyBackend(cupy))
@@ -140,7 +142,7 @@ def _import_jax() -> JaxBackend:
             problem = "JAX is not installed" if missing else f"JAX cannot be imported ({error})"
             raise RuntimeError(
                 f"tensors on device 'jax' need JAX, and {problem}. Install it: pip install \"tensorlike[jax]\""
-            ) from error
+            ) from (None if missing else error)
         from .jax_backend import JaxBackend
 
         _jax.append(JaxBackend(jax))
@@ -294,10 +296,11 @@ def check_same_device(arrays: Iterable[Array | None], function_name: str, *, hos
         if here is found or (host_scalars and here is cpu and array.ndim == 0):
             continue
         if found is not None:
-            raise RuntimeError(
+            raise explained(
+                RuntimeError, "device-mismatch",
                 f"Expected all tensors to be on the same device, but found at least two devices, {found} and {here}! "
-                f"(when checking the arguments of {function_name}()) Move them to one device with tensor.to(device)"
-            )
+                f"(when checking the arguments of {function_name}()) Move them to one device with tensor.to(device)",
+            )  # fmt: skip
         found = here
     return cpu if found is None else found
 

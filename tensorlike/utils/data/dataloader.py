@@ -12,6 +12,8 @@ from multiprocessing.context import BaseContext
 from typing import Any, Generic, Self, TypeVar
 
 from tensorlike._originals import tl
+from tensorlike.dispatch.core import outside_stacklevel
+from tensorlike.dispatch.tracebacks import short_tracebacks
 
 from . import _utils
 from ._utils.collate import default_collate, default_convert
@@ -228,6 +230,7 @@ class DataLoader(Generic[T_co]):
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(name, value)
 
+    @short_tracebacks
     def __iter__(self) -> Iterator[Any]:
         if not (self.persistent_workers and self.num_workers > 0):
             return self._get_iterator()
@@ -302,14 +305,14 @@ class _BaseDataLoaderIter:
             warnings.warn(
                 "pin_memory_device is deprecated, the current accelerator will be used as the device,ignore "
                 f"pin_memory_device='{loader.pin_memory_device}'.",
-                stacklevel=4,
+                stacklevel=outside_stacklevel(),
             )
         self._pin_memory = loader.pin_memory and tl.cuda.is_available()
         if loader.pin_memory and not self._pin_memory:
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
                 "used.",
-                stacklevel=4,
+                stacklevel=outside_stacklevel(),
             )
         self._timeout = loader.timeout
         # No reference to the loader: one that holds its iterator, for persistent workers, would make a cycle.
@@ -333,6 +336,7 @@ class _BaseDataLoaderIter:
     def _next_data(self) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not define _next_data()")
 
+    @short_tracebacks
     def __next__(self) -> Any:
         data = self._next_data()
         if self._pin_memory:
@@ -350,7 +354,7 @@ class _BaseDataLoaderIter:
                     "IterableDataset replica at each worker. Please see "
                     "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
                 )
-            warnings.warn(text, stacklevel=2)
+            warnings.warn(text, stacklevel=outside_stacklevel())
         return data
 
     def __len__(self) -> int:

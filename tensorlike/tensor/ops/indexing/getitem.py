@@ -19,6 +19,7 @@ from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.tensor_base import TensorBase, no_history, wrap
+from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.backends import device_of, transfer
 from tensorlike.tensor.declare import composite, derivatives, internal, tensor_method, undispatched
 from tensorlike.tensor.runtime import as_array, device_guard, dtype_name, many, run_quietly
@@ -71,7 +72,10 @@ def _explain(array: Any, indices: Sequence[Any], dims: Sequence[int]) -> None:
             raise IndexError("index is out of bounds for dimension with size 0")
         bad = index[(index < -size) | (index >= size)] if index.size else index
         if bad.size:
-            raise IndexError(f"index {int(bad.reshape(-1)[0])} is out of bounds for dimension {dim} with size {size}")
+            raise explained(
+                IndexError, "index-out-of-range",
+                f"index {int(bad.reshape(-1)[0])} is out of bounds for dimension {dim} with size {size}",
+            )  # fmt: skip
     try:
         np.broadcast_shapes(*shapes)
     except ValueError:

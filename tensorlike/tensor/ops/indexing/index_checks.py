@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.runtime import dtype_name
 
 
@@ -24,7 +25,7 @@ def check_range(
     lowest, highest = int(index.min()), int(index.max())
     if highest >= size or lowest < (-size if negative else 0):
         found = highest if highest >= size else lowest
-        raise error(message.format(index=found, size=size))
+        raise explained(error, "index-out-of-range", message.format(index=found, size=size))
 
 
 def check_bounds(

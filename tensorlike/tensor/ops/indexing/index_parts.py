@@ -11,6 +11,7 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import outside_stacklevel
+from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.backends import device_of, transfer
 from tensorlike.tensor.creation import array_from
 from tensorlike.tensor.runtime import dtype_name
@@ -146,7 +147,9 @@ def parse(array: Any, index: Any) -> Parsed:
             raise IndexError(
                 "invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number"
             )
-        raise IndexError(f"too many indices for tensor of dimension {ndim} (got {named})")
+        raise explained(
+            IndexError, "too-many-indices", f"too many indices for tensor of dimension {ndim} (got {named})"
+        )
     parsed = Parsed()
     place = 0
     filled = False
@@ -188,7 +191,10 @@ def parse(array: Any, index: Any) -> Parsed:
             if not -size <= part < size:
                 if not -(2**63) <= part < 2**63:
                     raise ValueError(f"Overflow when unpacking long long: {part}")
-                raise IndexError(f"index {part} is out of bounds for dimension {dim} with size {size}")
+                raise explained(
+                    IndexError, "index-out-of-range",
+                    f"index {part} is out of bounds for dimension {dim} with size {size}",
+                )  # fmt: skip
             parsed.basic.append(part)
             parsed.last = select_view
             dim += 1

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike._library_name import LIBRARY
+from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.declare import derivatives, internal, primitive, raw_derivatives, tensor_method
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic
@@ -50,9 +51,10 @@ def check_products(function: str, first: Any, second: Any, wording: str = "matri
     """Raise for operands of two dtypes and for booleans: a product of matrices does not promote."""
     dtype = first.dtype
     if dtype is not second.dtype and dtype != second.dtype:
-        raise RuntimeError(
-            f"{function}(): {_TWO_DTYPES[wording](dtype, second.dtype)}; convert one of them with .to(dtype)"
-        )
+        raise explained(
+            RuntimeError, "matmul-dtypes",
+            f"{function}(): {_TWO_DTYPES[wording](dtype, second.dtype)}; convert one of them with .to(dtype)",
+        )  # fmt: skip
     if dtype.kind == "b":
         raise NotImplementedError(
             f"\"{function}\" not implemented for 'Bool': convert the operands first, e.g. with .to({LIBRARY}.int32)"
@@ -65,10 +67,11 @@ def check_matrices(function: str, first: Any, second: Any, names: tuple[str, str
         if matrix.ndim != 2:
             raise RuntimeError(f"{function}(): {name} must be a matrix, got a {matrix.ndim}-D tensor")
     if first.shape[1] != second.shape[0]:
-        raise RuntimeError(
+        raise explained(
+            RuntimeError, "matmul-shapes",
             f"{function}(): mat1 and mat2 shapes cannot be multiplied ({times(*first.shape)} and "
-            f"{times(*second.shape)})"
-        )
+            f"{times(*second.shape)})",
+        )  # fmt: skip
     check_products(function, first, second)
 
 
@@ -79,10 +82,11 @@ def check_batches(function: str, first: Any, second: Any) -> None:
             raise RuntimeError(f"{function}(): {name} must be a 3D tensor, got a {batch.ndim}D tensor")
     expected = [first.shape[0], first.shape[2]]
     if expected != list(second.shape[:2]):
-        raise RuntimeError(
+        raise explained(
+            RuntimeError, "matmul-shapes",
             f"{function}(): Expected size for first two dimensions of batch2 tensor to be: {expected} but got: "
-            f"{list(second.shape[:2])}."
-        )
+            f"{list(second.shape[:2])}.",
+        )  # fmt: skip
     check_products(function, first, second, "scalars")
 
 
@@ -92,10 +96,12 @@ def check_vectors(function: str, first: Any, second: Any) -> None:
         raise RuntimeError(f"{function}(): 1D tensors expected, but got {first.ndim}D and {second.ndim}D tensors")
     check_products(function, first, second, "vectors")
     if first.shape != second.shape:
-        raise RuntimeError(
+        raise explained(
+            RuntimeError, "matmul-shapes",
             f"{function}(): inconsistent tensor size, expected tensor [{first.shape[0]}] and src [{second.shape[0]}] "
-            f"to have the same number of elements, but got {first.shape[0]} and {second.shape[0]} elements respectively"
-        )
+            f"to have the same number of elements, but got {first.shape[0]} and {second.shape[0]} elements "
+            "respectively",
+        )  # fmt: skip
 
 
 def check_matrix_vector(function: str, matrix: Any, vector: Any, input_ndim: int, input_size: Any) -> None:
@@ -148,13 +154,16 @@ def _check_matmul(first: Any, second: Any) -> None:
     if inner != other:
         rows = math.prod(first.shape[:-1])
         if b == 1:
-            raise RuntimeError(
-                f"matmul(): size mismatch, got input ({rows}), mat ({times(rows, inner)}), vec ({other})"
-            )
+            raise explained(
+                RuntimeError, "matmul-shapes",
+                f"matmul(): size mismatch, got input ({rows}), mat ({times(rows, inner)}), vec ({other})",
+            )  # fmt: skip
         if b == 2:
-            raise RuntimeError(
-                f"matmul(): mat1 and mat2 shapes cannot be multiplied ({times(rows, inner)} and {times(*second.shape)})"
-            )
+            raise explained(
+                RuntimeError, "matmul-shapes",
+                f"matmul(): mat1 and mat2 shapes cannot be multiplied ({times(rows, inner)} and "
+                f"{times(*second.shape)})",
+            )  # fmt: skip
     check_products("matmul", first, second)
     if a > 2 or b > 2:
         try:
@@ -164,10 +173,11 @@ def _check_matmul(first: Any, second: Any) -> None:
             raise broadcast_error("matmul", error, stand_ins) from None
         if inner != other:
             count = math.prod(batch)
-            raise RuntimeError(
+            raise explained(
+                RuntimeError, "matmul-shapes",
                 f"matmul(): Expected size for first two dimensions of batch2 tensor to be: [{count}, {inner}] but got: "
-                f"[{count}, {other}]."
-            )
+                f"[{count}, {other}].",
+            )  # fmt: skip
 
 
 def _grad_first(grad: Any, other: Any, input_shape: Any) -> Any:
@@ -441,10 +451,11 @@ def linear(xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None) -
         )
     if input.shape[-1] != weight.shape[-1]:
         rows = math.prod(input.shape[:-1])
-        raise RuntimeError(
+        raise explained(
+            RuntimeError, "matmul-shapes",
             "linear(): mat1 and mat2 shapes cannot be multiplied "
-            f"({times(rows, input.shape[-1])} and {times(*weight.shape[::-1])})"
-        )
+            f"({times(rows, input.shape[-1])} and {times(*weight.shape[::-1])})",
+        )  # fmt: skip
     check_products("linear", input, weight)
     result = wide_product(xp, input, weight.T)
     if bias is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.backends import scipy_linalg
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive
 from tensorlike.tensor.named_results import return_type
@@ -38,10 +39,11 @@ def singular(function: str, shape: Any, pivots: list[int]) -> None:
     """Raise the error about the first matrix with a pivot that is zero, if there is one."""
     for index, pivot in enumerate(pivots):
         if pivot:
-            raise LinAlgError(
+            raise explained(
+                LinAlgError, "singular-matrix",
                 f"{function}: {batch_element(shape, index)}The diagonal element {pivot} is zero, the inversion could "
-                "not be completed because the input matrix is singular."
-            )
+                "not be completed because the input matrix is singular.",
+            )  # fmt: skip
 
 
 def _inverse_of_some(xp: Any, array: Any) -> tuple[Any, list[int]]:

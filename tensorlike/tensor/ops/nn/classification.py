@@ -11,6 +11,7 @@ from tensorlike.autograd.backward_and_grad import grad as gradients_of
 from tensorlike.autograd.function import Function, once_differentiable
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
 from tensorlike.autograd.tensor_base import TensorBase, wrap
+from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.ops.linalg.matmul import linear
 from tensorlike.tensor.ops.shape.joining import cat
@@ -45,7 +46,9 @@ def _chosen(classes: int, target: Any, ignore_index: int) -> tuple[Any, Any]:
         outside = ((target < 0) | (target >= classes)) & valid
         if outside.any():
             bad = int(target[outside][0])
-            raise IndexError(f"Target {bad} is out of bounds: there are {classes} classes")
+            raise explained(
+                IndexError, "target-out-of-range", f"Target {bad} is out of bounds: there are {classes} classes"
+            )
     return target * valid, valid
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
+from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.layouts import laid_out
@@ -255,10 +256,11 @@ def plain_convolution(
             f"size {list(shape)} instead"
         )
     if channels != shape[1] * groups:
-        raise RuntimeError(
+        raise explained(
+            RuntimeError, "conv-channels",
             f"Given groups={groups}, weight of size {list(shape)}, expected input{list(size)} to have "
-            f"{shape[1] * groups} channels, but got {channels} channels instead"
-        )
+            f"{shape[1] * groups} channels, but got {channels} channels instead",
+        )  # fmt: skip
     _check_bias(bias, shape[0], shape, False)
     room = [n + b + a for n, (b, a) in zip(size[-count:], pads)]
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel)]

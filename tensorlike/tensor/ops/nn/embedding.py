@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.grad_mode import recording_block
+from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.backends.scipy_modules import has_scipy, scipy_module
 from tensorlike.tensor.declare import derivatives, internal, undispatched
@@ -31,7 +32,10 @@ def check_range(indices: Any, rows: int, bags: bool = False) -> None:
                     "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "
                     f"{bad}, and the weight has {rows} rows"
                 )
-            raise IndexError(f"index out of range in self: index {bad}, and the weight has {rows} rows")
+            raise explained(
+                IndexError, "embedding-index",
+                f"embedding(): index out of range in self: index {bad}, and the weight has {rows} rows",
+            )  # fmt: skip
 
 
 @internal(name="embedding")

@@ -349,7 +349,7 @@ def _check_channels(function: str, channels: int, **operands: Any) -> None:
             continue
         require_tensor(function, value, name, None)
         if value._tl_data.size != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {value._tl_data.size}")
+            raise RuntimeError(f"{function}(): {name} should contain {channels} elements not {value._tl_data.size}")
 
 
 @functional(mutates={"running_mean": "training", "running_var": "training"})

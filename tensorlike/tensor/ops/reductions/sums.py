@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike._library_name import LIBRARY
+from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.declare import (
     composite,
     derivatives,
@@ -165,10 +166,11 @@ def mean(
     wanted = input.dtype if dtype is None else as_numpy_dtype(dtype, "mean")
     if wanted.kind in "biu":
         what = "Input" if dtype is None else "Optional"
-        raise RuntimeError(
+        raise explained(
+            RuntimeError, "mean-of-integers",
             f"mean(): could not infer output dtype. {what} dtype must be either a floating point or complex dtype. "
-            f"Got: {dtype_name(wanted)}. Convert the input, e.g. with dtype={LIBRARY}.float32"
-        )
+            f"Got: {dtype_name(wanted)}. Convert the input, e.g. with dtype={LIBRARY}.float32",
+        )  # fmt: skip
     axes = reduced_axes(dim, input.ndim, "mean")
     total = _accumulated(xp, xp.add, input, axes, keepdim, _FLOAT32 if is_half(wanted) else wanted)
     return converted(xp, xp.asarray(total / count_of(input.shape, dim)), wanted)

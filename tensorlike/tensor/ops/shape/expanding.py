@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase, wrap
+from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
@@ -48,10 +49,11 @@ def expanded_shape(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, 
             continue
         have = shape[position - lead]
         if (wanted != -1 and wanted != have and have != 1) or wanted < -1:
-            raise RuntimeError(
-                f"The expanded size of the tensor ({wanted}) must match the existing size ({have}) at non-singleton "
-                f"dimension {position}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
-            )
+            raise explained(
+                RuntimeError, "expand-size",
+                f"expand(): The expanded size of the tensor ({wanted}) must match the existing size ({have}) at "
+                f"non-singleton dimension {position}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}",
+            )  # fmt: skip
         result.append(have if wanted == -1 else wanted)
     return tuple(result)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorlike.autograd.tensor_base import TensorBase
+from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.creation import zeros
 from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
 from tensorlike.tensor.dims import one_dim
@@ -72,10 +73,11 @@ def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             )
         for d, (expected, size) in enumerate(zip(first, array.shape, strict=True)):
             if d != where and expected != size:
-                raise RuntimeError(
+                raise explained(
+                    RuntimeError, "cat-shapes",
                     f"cat(): Sizes of tensors must match except in dimension {where}. Expected size {expected} but got "
-                    f"size {size} for tensor number {position} in the list."
-                )
+                    f"size {size} for tensor number {position} in the list.",
+                )  # fmt: skip
     return _laid_out(xp.concatenate(kept, axis=where), kept)
 
 
@@ -120,10 +122,11 @@ def stack(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     where = one_dim(dim, len(first) + 1)
     for position, array in enumerate(tensors):
         if array.shape != first:
-            raise RuntimeError(
+            raise explained(
+                RuntimeError, "stack-shapes",
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
-                f"{list(array.shape)} at entry {position}"
-            )
+                f"{list(array.shape)} at entry {position}",
+            )  # fmt: skip
     same = len({array.dtype for array in tensors}) == 1
     arrays = tensors if same else promote_arithmetic("stack", xp, list(tensors))
     # `numpy.stack` does this in twice the time.

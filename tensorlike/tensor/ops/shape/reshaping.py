@@ -9,6 +9,7 @@ from typing import Any, overload
 
 from tensorlike.autograd.tensor_base import version_counter, wrap
 from tensorlike.dispatch.core import outside_stacklevel
+from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.declare import (
     composite,
     derivatives,
@@ -134,11 +135,12 @@ def _view(xp: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Return a view of another shape."""
     result = input.reshape(shape)
     if result.size and not xp.may_share_memory(result, input):
-        raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-            f"contiguous subspaces). Use .reshape(...) instead. The tensor has shape {list(input.shape)} and byte "
-            f"strides {list(input.strides)}, and the view was to have shape {list(shape)}."
-        )
+        raise explained(
+            RuntimeError, "view-strides",
+            "view(): view size is not compatible with input tensor's size and stride (at least one dimension spans "
+            f"across two contiguous subspaces). Use .reshape(...) instead. The tensor has shape {list(input.shape)} "
+            f"and byte strides {list(input.strides)}, and the view was to have shape {list(shape)}.",
+        )  # fmt: skip
     return result
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from tensorlike._originals import tl
+from tensorlike.dispatch.tracebacks import explained
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
 
@@ -110,7 +111,7 @@ def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
         return like_sequence(first, lambda: joined(list(zip(*batch))))
     if collate_fn_map is not None and hasattr(kind, "__torch_function__"):
         return tl.stack(list(batch))
-    raise TypeError(default_collate_err_msg_format.format(kind))
+    raise explained(TypeError, "collate", default_collate_err_msg_format.format(kind))
 
 
 def collate_tensor_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
