@@ -13,6 +13,7 @@ from typing_extensions import TypeVar as TypeVarWithDefault
 from typing_extensions import deprecated
 
 from tensorlike._originals import tl
+from tensorlike.tensor.generator import default_generator
 
 __all__ = [
     "ChainDataset",
@@ -267,7 +268,7 @@ def _sizes_of_fractions(total: int, fractions: Sequence[float]) -> list[int]:
 
 
 def random_split(
-    dataset: SizedSamples[T], lengths: Sequence[float], generator: tl.Generator | None = tl.default_generator
+    dataset: SizedSamples[T], lengths: Sequence[float], generator: tl.Generator | None = default_generator
 ) -> list[Subset[T]]:
     """Split a dataset at random into subsets of the given lengths, or fractions of its length that add up to 1.
 
