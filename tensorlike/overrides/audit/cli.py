@@ -56,7 +56,7 @@ nothing was compared with --baseline.
 #: The options that pyproject.toml may have, with the types of their values, and those of them that are files.
 _KEPT = {
     "make": str, "from_dense": str, "to_dense": str, "api": str, "plain_results": str, "only": list, "json": str,
-    "html": str, "fail_under": str, "baseline": str, **dict.fromkeys(continuous.FILES, str),
+    "html": str, "fail_under": str, "baseline": str, **dict.fromkeys(continuous.FILES, str), "badge": list,
 }  # fmt: skip
 _FILES = ("json", "html", "baseline", *continuous.FILES)
 
@@ -214,12 +214,7 @@ def _audit_one(options: argparse.Namespace, project: Project) -> int:
         from .html import require_jinja
 
         require_jinja()
-    for option in ("html", "json", *continuous.FILES):
-        path = getattr(options, option)
-        if path is not None and path != "-":
-            check_writable(path, f"--{option}")
-            # Relative to the folder that the user is in.
-            setattr(options, option, os.path.abspath(path))
+    continuous.settle_files(options, check_writable)
     if options.repro is not None:
         return _repro(options)
     baseline = continuous.checked(options)

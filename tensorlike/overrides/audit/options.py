@@ -80,6 +80,10 @@ def options_of_class(kind: type) -> dict[str, Any]:
     return options
 
 
+def _path(folder: str, value: Any) -> str:
+    return "-" if value == "-" else os.path.join(folder, str(value))
+
+
 class Project(NamedTuple):
     """The table [tool.tensorlike.audit] of a project."""
 
@@ -131,7 +135,9 @@ def project_options(known: Mapping[str, type], files: Iterable[str], start: str 
                 value = str(value)  # fail-under = 90
             if not isinstance(value, wanted):
                 raise AuditError(f"{where}: {name.replace('_', '-')} is {wanted.__name__}, not {value!r}")
-            values[name] = os.path.join(folder, str(value)) if name in files and value != "-" else value
+            if name in files:
+                value = [_path(folder, path) for path in value] if wanted is list else _path(folder, value)
+            values[name] = value
         return values
 
     where = f"{path}, [tool.tensorlike.audit]"
