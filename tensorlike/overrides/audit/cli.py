@@ -93,6 +93,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repro", metavar="FUNCTION", help="print the smallest program that shows what is wrong with a function"
     )
+    parser.add_argument(
+        "--advise",
+        action=argparse.BooleanOptionalAction,
+        help="after the report, say what to do next with a type that answers next to nothing; takes up to two seconds, "
+        "and is done unasked in a terminal where nothing is written to a file",
+    )
     parser.add_argument("--fail-under", metavar="PCT", help="exit with 1 below this percentage")
     continuous.add_arguments(parser)
 
@@ -224,9 +230,7 @@ def _audit_one(options: argparse.Namespace, project: Project) -> int:
             package = _audited_package(options, project)
         results = package.results
     else:
-        # A type with a baseline has had its first audit.
-        first = not continuous.takes_output(options) and options.baseline is None
-        report, source, advice = audited(options, advise=first, baseline=baseline)
+        report, source, advice = audited(options, advise=_is_advised(options), baseline=baseline)
         results = Results(report.target, [Audited(report, source)])
     results = continuous.compared(results, baseline, update=options.update_baseline)
     if options.json is not None:
@@ -257,6 +261,17 @@ def _audit_one(options: argparse.Namespace, project: Project) -> int:
                 print(text, file=sys.stderr)
                 failed = True
     return 1 if failed else 0
+
+
+def _is_advised(options: argparse.Namespace) -> bool:
+    """Return whether next steps are looked for: when asked for, or by someone who reads a first audit in a terminal."""
+    if continuous.takes_output(options):
+        return False
+    if options.advise is not None:
+        return bool(options.advise)
+    for_programs = (options.json, options.html, options.fail_under, options.baseline, options.github)
+    wanted = any(for_programs) or any(getattr(options, option) for option in continuous.FILES)
+    return not wanted and sys.stdout is not None and sys.stdout.isatty()
 
 
 def _audited_package(options: argparse.Namespace, project: Project) -> PackageReport:
@@ -333,7 +348,7 @@ def _audited(
             return report, source_of(kind), []
         from .next_steps import advice
 
-        return report, source_of(kind), advice(auditor, report, jobs, options.to_dense)
+        return report, source_of(kind), advice(auditor, report, options.to_dense)
 
 
 def _repro(options: argparse.Namespace) -> int:
