@@ -34,6 +34,7 @@ from tensorlike.overrides.audit.arguments import at, difference, lost, mapped, s
 from tensorlike.tensor.tensor import Tensor
 
 from .suite_calls import Case, cases, output_cases, suite_api
+from .suite_programs import PROGRAMS, Runner, functions_of
 
 __all__ = ["TensorLikeSuite", "TensorSubclassSuite"]
 
@@ -58,6 +59,11 @@ class _Item:
         self.dtype = dtype
 
     @property
+    def program(self) -> str:
+        """The name of the program, where the check is of one."""
+        return self.function
+
+    @property
     def id(self) -> str:
         return "-".join(part for part in (self.function, self.operand, self.dtype) if part)
 
@@ -76,7 +82,8 @@ class TensorLikeSuite:
     The subclass's name begins with `Test`; it defines `make_operand` and `to_dense` and sets the attributes below.
     There is a test for each function and operand position (`mul-input`, `mul-other`: the other operands are plain
     tensors, so that the type is tried on the left and on the right), one with instances everywhere, and tests of
-    in-place functions, `out=`, gradients, pickle and deepcopy.
+    in-place functions, `out=`, gradients, pickle and deepcopy. Short programs as users write them (a training step,
+    indexing, sorting a list) are tests too, those that ask the type about supported functions alone.
 
     >>> from tensorlike.testing import TensorLikeSuite
     >>> class Celsius:
@@ -110,8 +117,12 @@ class TensorLikeSuite:
     out: ClassVar[bool] = True
     pickle: ClassVar[bool] = True
     deepcopy: ClassVar[bool] = True
+    #: Whether instances have the methods and operators of tensors, and whether programs are run.
+    methods: ClassVar[bool] = True
+    programs: ClassVar[bool] = True
     #: Glob -> reason. `"linalg.*"` covers every test of these functions, `"out:add"` one kind of test of one function,
-    #: `"pickle"` the test of that name. A gap that has been closed, or that matches nothing, makes tests fail.
+    #: `"program:indexing"` one program, `"pickle"` the test of that name. A gap that has been closed, or that matches
+    #: nothing, makes tests fail.
     known_gaps: ClassVar[Mapping[str, str]] = {}
 
     def make_operand(self, tensor: Any) -> Any:
@@ -172,6 +183,10 @@ class TensorLikeSuite:
         """A deep copy has the type and the value, and memory of its own."""
         self._test(_Item("deepcopy", "", "", dtype))
 
+    def test_program(self, program: str) -> None:
+        """A short program as users write it gives what it gives with plain tensors."""
+        self._test(_Item("program", program, "", ""))
+
     def test_known_gaps_match(self) -> None:
         """Every gap covers a test: otherwise it is a typo, or its function is gone."""
         idle = [gap for gap in self.known_gaps if not any(True for _ in self._covered(gap))]
@@ -189,7 +204,7 @@ class TensorLikeSuite:
         check = metafunc.function.__name__.removeprefix("test_")
         if check not in _CHECKS or getattr(TensorLikeSuite, metafunc.function.__name__, None) is not metafunc.function:
             return
-        names = [name for name in ("function", "operand", "dtype") if name in metafunc.fixturenames]
+        names = [name for name in ("function", "operand", "dtype", "program") if name in metafunc.fixturenames]
         items = list(self._items(check))
         if items:
             values = [tuple(getattr(item, name) for name in names) for item in items]
@@ -214,6 +229,10 @@ class TensorLikeSuite:
             return
         if check in ("round_trip", "pickle", "deepcopy"):
             yield from (_Item(check, "", "", dtype) for dtype in self.dtypes)
+            return
+        if check == "program":
+            supported = set(self._supported())
+            yield from (_Item(check, name, "", "") for name in PROGRAMS if functions_of(name) <= supported)
             return
         for name in self._supported():
             yield from self._items_of(check, name)
@@ -262,10 +281,12 @@ class TensorLikeSuite:
 
     def _covered(self, gap: str, function: str | None = None) -> Iterator[_Item]:
         for check in _CHECKS:
-            if function:
+            if function in PROGRAMS:
+                items = iter([_Item(check, function, "", "")] if check == "program" else [])
+            elif function:
                 switch = _SWITCHES.get(check)
                 switched_off = switch is not None and not getattr(self, switch)
-                about_type = check in ("round_trip", "pickle", "deepcopy")
+                about_type = check in ("round_trip", "pickle", "deepcopy", "program")
                 items = iter(()) if switched_off or about_type else self._items_of(check, function)
             else:
                 items = self._items(check)
@@ -404,6 +425,18 @@ class TensorLikeSuite:
         if not tried:
             raise _NoSample(f"no sample call of {_short(item.function)} is differentiable in {item.operand}")
 
+    def _check_program(self, item: _Item) -> None:
+        program = PROGRAMS[item.program]
+        switches = ("methods", "gradients", "inplace", "pickle", "deepcopy")
+        lacks = frozenset(switch for switch in switches if not getattr(self, switch))
+        ran = Runner(self._kind, self.make_operand, self.to_dense, suite_api(), lacks=lacks).run(program)
+        if ran.reason:
+            raise _NoSample(ran.reason)
+        if ran.error is not None:
+            ran.error.add_note(f"The program was {program.name!r} ({program.title}), at: {ran.line}")
+            raise ran.error
+        assert not ran.difference, f"the program {program.name!r} ({program.title}) gives {ran.difference}"
+
     def _instances(self, dtype: str) -> Iterator[Any]:
         made = False
         for shape in ((2, 2), *_SHAPES):
@@ -485,8 +518,16 @@ class TensorSubclassSuite(TensorLikeSuite):
 #: Every kind of test, and the attribute that switches it off.
 _CHECKS = (
     "value", "mixed", "all_operands", "type", "in_place", "out", "gradient", "round_trip", "pickle", "deepcopy",
+    "program",
 )  # fmt: skip
-_SWITCHES = {"in_place": "inplace", "out": "out", "gradient": "gradients", "pickle": "pickle", "deepcopy": "deepcopy"}
+_SWITCHES = {
+    "in_place": "inplace",
+    "out": "out",
+    "gradient": "gradients",
+    "pickle": "pickle",
+    "deepcopy": "deepcopy",
+    "program": "programs",
+}
 
 
 @functools.cache
