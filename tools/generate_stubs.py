@@ -336,9 +336,14 @@ def return_types_stub(module: Any) -> str:
              "from .tensor.tensor import Tensor", "", "FIELDS: dict[str, tuple[str, ...]]"]  # fmt: skip
     for name, fields in module.FIELDS.items():
         kinds = ["tuple[Tensor, ...]" if f in module.TUPLES.get(name, ()) else "Tensor" for f in fields]
-        lines += ["", f"class {name}(tuple[{', '.join(kinds)}]):", "    n_fields: int",
-                  "    n_sequence_fields: int", "    n_unnamed_fields: int",
-                  "    def __new__(cls, sequence: Iterable[Any], dict: dict[str, Any] | None = None) -> Self: ..."]
+        lines += [
+            "",
+            f"class {name}(tuple[{', '.join(kinds)}]):",
+            "    n_fields: int",
+            "    n_sequence_fields: int",
+            "    n_unnamed_fields: int",
+            "    def __new__(cls, sequence: Iterable[Any], dict: dict[str, Any] | None = None) -> Self: ...",
+        ]
         for field, kind in zip(fields, kinds, strict=True):
             lines += ["    @property", f"    def {field}(self) -> {kind}: ..."]
     return "\n".join(lines) + "\n"

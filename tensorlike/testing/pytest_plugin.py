@@ -341,7 +341,12 @@ def fail_unless_overridden(func: Callable[..., Any], kind: type, *, operand: str
     good = {Outcome.OWN, Outcome.TYPE_LOST}
     if not inherits_default(kind, api.default_implementation):
         good.add(Outcome.INHERITED)
-    bad = [f"{row.operand}: {_outcome(row)}{_why(row)}" for row in called if row.outcome not in good or row.by_default]
+    bad = [
+        f"{row.operand}: {_outcome(row)}{_why(row)}"
+        for row in called
+        # A handler that unwraps and rewraps everything answers without a rule for this function.
+        if row.outcome not in good or row.by_default or (row.on_plain and not row.answered_by)
+    ]
     if not called:
         bad = [f"{row.operand}: not called: {row.reason}" for row in rows]
     if bad:
@@ -370,8 +375,11 @@ def _listing(func: Callable[..., Any]) -> tuple[Any, str]:
 
 
 def _outcome(row: Any) -> str:
-    asked = row.outcome.value == "own"
-    return "Tensor's own implementation computes it" if row.by_default and asked else str(row.outcome.label)
+    if row.outcome.value == "own":
+        if row.by_default:
+            return "Tensor's own implementation computes it"
+        return "the function is called again on plain tensors, by code for any function"
+    return "NotImplemented" if row.left_out else str(row.outcome.label)
 
 
 def _why(row: Any) -> str:

@@ -118,13 +118,13 @@ def test_the_list_is_the_table_of_pytorch(api):
     ("name", "outcome"),
     [
         ("torch.log", Outcome.OWN),
-        ("torch.sub", Outcome.NOT_IMPLEMENTED),
+        ("torch.sub", Outcome.REFUSED),
         ("torch.div", Outcome.RAISED),
-        ("torch.exp", Outcome.RECURSED),
+        ("torch.exp", Outcome.RAISED),
         ("torch.sin", Outcome.TYPE_LOST),
-        ("torch.sqrt", Outcome.FALLBACK),
-        ("torch.cat", Outcome.FALLBACK),
-        ("torch.hypot", Outcome.FALLBACK),
+        ("torch.sqrt", Outcome.OWN),
+        ("torch.cat", Outcome.OWN),
+        ("torch.hypot", Outcome.OWN),
     ],
 )
 def test_outcomes_of_a_duck_type(api, name, outcome):
@@ -147,7 +147,7 @@ def test_methods_in_c_cannot_take_a_duck_as_their_object(api):
     found = rows(api, Held, "torch.Tensor.add")
     assert found["self"].outcome is Outcome.NOT_CALLED
     assert "written in C" in found["self"].reason
-    assert found["other"].outcome is Outcome.FALLBACK
+    assert found["other"].outcome is Outcome.OWN
     assert rows(api, Held, "torch.Tensor.split")["self"].outcome is not Outcome.NOT_CALLED
 
 
@@ -183,7 +183,7 @@ def test_the_command(tmp_path: Path, capsys):
     assert main(["audit", target, "--api", "torch", "--only", "torch.mul", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["api"] == "torch"
-    assert {row["outcome"] for row in report["rows"]} == {"not_implemented"}
+    assert {row["outcome"] for row in report["rows"]} == {"refused"}
     assert main(["audit", target, "--api", "torch", "--only", "torch.mull"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 

@@ -52,6 +52,8 @@ class AuditedFunction(NamedTuple):
     mutates: Mutates
     #: Results of different objects can be compared: they are no addresses, texts or nodes.
     comparable: bool
+    #: Each element of the result is computed from the same element of the operands.
+    elementwise: bool = False
 
     @property
     def inplace(self) -> bool:
@@ -160,6 +162,7 @@ class TensorlikeApi:
                 nowrap=row.key in nowrap,
                 mutates=row.mutates,
                 comparable=row.operation.comparable,
+                elementwise=row.operation.elementwise,
             )
             for row in self._rows.values()
             if any(p.operand for p in row.parameters)

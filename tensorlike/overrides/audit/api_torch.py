@@ -107,7 +107,10 @@ class TorchApi:
             comparable = key is not self.tensor.__hash__ if twin is None else twin.operation.comparable
             # The conventions are PyTorch's.
             mutates = mutates_of(form, name, parameters) if twin is None else twin.mutates
-            yield AuditedFunction(name, namespace, form, key, parameters, family, key in nowrap, mutates, comparable)
+            elementwise = twin is not None and twin.operation.elementwise
+            yield AuditedFunction(
+                name, namespace, form, key, parameters, family, key in nowrap, mutates, comparable, elementwise
+            )
 
     def _twin(self, name: str) -> str:
         """Return the name of tensorlike's counterpart; "" when there is none."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import importlib.resources
+import json
 import os
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Protocol
 
 from . import outputs
 from .making import AuditError
+from .outcomes import legend
 from .outputs import Results
 
 if TYPE_CHECKING:
@@ -66,7 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def json_schema() -> str:
     """Return the JSON Schema of what `--json` writes, of comparisons and of baselines."""
     folder = importlib.resources.files("tensorlike.overrides.audit")
-    return folder.joinpath("schema", "audit-1.json").read_text(encoding="utf-8")
+    schema = json.loads(folder.joinpath("schema", "audit-2.json").read_text(encoding="utf-8"))
+    schema["$defs"]["outcome"] = {
+        "description": "A word that calls are counted under.",
+        "oneOf": [{"const": o.value, "title": label, "description": meaning} for o, label, meaning in legend()],
+    }
+    return json.dumps(schema, indent=2) + "\n"
 
 
 def _files(options: argparse.Namespace, option: str) -> list[str]:
@@ -144,7 +151,8 @@ class Selection:
             self.file = None
             self.note = "All functions were called: the type belongs to a library." if options.changed else ""
             return
-        given = {name: getattr(options, name) for name in ("make", "from_dense", "to_dense", "plain_results")}
+        names = ("make", "from_dense", "to_dense", "plain_results", "refusals", "metadata")
+        given = {name: getattr(options, name) for name in names}
         self.circumstances = circumstances_of(auditor.api.name, auditor.api.version, given)
         if options.update_baseline:
             auditor.recorder = Recorder()
