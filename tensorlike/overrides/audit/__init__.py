@@ -60,6 +60,7 @@ def audit(
     api: AuditedApi | str | None = None,
     plain_results: str | None = None,
     refusals: str | None = None,
+    methods: str | None = None,
     metadata: str | Callable[[Any], Any] | Sequence[str | Callable[[Any], Any]] | None = None,
 ) -> AuditReport:
     """Call every overridable function with an instance of a type in each operand position and report what happened.
@@ -108,7 +109,7 @@ def audit(
     patterns = (only,) if isinstance(only, str) else only or ()
     if not isinstance(patterns, Iterable) or not all(isinstance(pattern, str) for pattern in patterns):
         raise TypeError(f"audit(): argument 'only' must be a glob such as 'linalg.*', or several, not {only!r}")
-    for name, given in (("plain_results", plain_results), ("refusals", refusals)):
+    for name, given in (("plain_results", plain_results), ("refusals", refusals), ("methods", methods)):
         if given is not None:
             checked_choice(name, given, f"audit(): argument {name!r}")
     carried = None if metadata is None else named(metadata, "audit(): argument 'metadata'")
@@ -125,5 +126,6 @@ def audit(
         api=api,
         plain_results=plain_results,
         refusals=refusals,
+        methods=methods,
         metadata=carried,
     ).run()

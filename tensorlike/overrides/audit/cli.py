@@ -62,7 +62,7 @@ nothing was compared with --baseline.
 
 #: The options that pyproject.toml may have, with the types of their values, and those of them that are files.
 _KEPT = {
-    "make": str, "from_dense": str, "to_dense": str, "api": str, "plain_results": str, "refusals": str,
+    "make": str, "from_dense": str, "to_dense": str, "api": str, "plain_results": str, "refusals": str, "methods": str,
     "metadata": list, "only": list, "json": str,
     "html": str, "fail_under": str, "baseline": str, **dict.fromkeys(continuous.FILES, str), "badge": list,
 }  # fmt: skip
@@ -92,6 +92,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--refusals",
         metavar="{fault,ok}",
         help="ok: the type means to refuse what it refuses, which is listed and does not count",
+    )
+    parser.add_argument(
+        "--methods",
+        metavar="{expected,none}",
+        help="none: instances have no methods and operators, on purpose; the percentage is of functions alone",
     )
     parser.add_argument(
         "--metadata",
@@ -359,6 +364,7 @@ def _auditor(options: argparse.Namespace, progress: Callable[[int, int, str], No
                 api=api,
                 plain_results=options.plain_results,
                 refusals=options.refusals,
+                methods=options.methods,
                 metadata=_metadata(options, module, kind),
             ),
         )

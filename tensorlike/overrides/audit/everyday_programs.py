@@ -24,7 +24,7 @@ class Program(NamedTuple):
 
     title: str
     run: Callable[[Any, Callable[[Any], Any]], Any]
-    #: Among "methods", "gradients", "inplace", "pickle" and "deepcopy", as the suites call them.
+    #: Among "methods", "gradients", "inplace", "pickle" and "deepcopy", as the suites call them, and "subclass".
     needs: frozenset[str]
 
     @property
@@ -376,7 +376,7 @@ def gradient(tl: Any, make: Any) -> Any:
     return found
 
 
-@_program("gradients")
+@_program("gradients", "subclass")
 def custom_function(tl: Any, make: Any) -> Any:
     """A custom Function."""
 

@@ -67,6 +67,7 @@ class InstanceMaker:
         how: str,
         plain_results: str = "lost",
         refusals: str = "fault",
+        methods: str = "expected",
         metadata: Sequence[Any] = (),
     ) -> None:
         self.kind = kind
@@ -83,6 +84,8 @@ class InstanceMaker:
         self.plain_results = plain_results
         #: Whether refusals are meant, one of `options.REFUSALS`.
         self.refusals = refusals
+        #: Whether instances are to have the methods of tensors, one of `options.CHOICES["methods"]`.
+        self.methods = "none" if getattr(kind, "__tensor_methods__", True) is False else methods
         #: What instances carry besides their values and the attributes that the type declares: `metadata.Metadata`.
         self.metadata = metadata
 
@@ -220,6 +223,7 @@ def instances_of(
         how=how,
         plain_results=said.get("plain_results", "lost"),
         refusals=said.get("refusals", "fault"),
+        methods=said.get("methods", "expected"),
         metadata=said.get("metadata", ()),
     )
     maker.check()

@@ -14,6 +14,8 @@ from .outcomes import FAULTY, Outcome, read_outcome
 
 __all__ = [
     "FAULTY",
+    "PROGRAM",
+    "WRITTEN",
     "AuditReport",
     "AuditRow",
     "Cause",
@@ -27,6 +29,8 @@ __all__ = [
 ]
 
 FORMAT = "tensorlike-audit"
+#: The forms of rows that are no functions called by their names: calls as code writes them, and programs.
+WRITTEN, PROGRAM = "written", "program"
 #: Version 1 had other words for some outcomes; it is read, not written.
 VERSION = 2
 READ = (1, 2)
@@ -152,6 +156,9 @@ class AuditRow:
     @property
     def cause(self) -> str:
         """The fault without what differs from call to call: rows of one cause are counted together."""
+        if self.form == PROGRAM:
+            # Each stands for itself.
+            return f"{self.verdict.label}: {self.function}" if self.verdict in FAULTY else ""
         return _cause(self)
 
     @property
@@ -326,6 +333,16 @@ class AuditReport:
     def coverage(self) -> float:
         """The percentage of calls that the type answered without a fault."""
         return self.totals.coverage
+
+    @property
+    def functions(self) -> int:
+        """The number of functions; calls as code writes them are of the same ones."""
+        return len({row.function for row in self.rows if row.form not in (WRITTEN, PROGRAM)})
+
+    @property
+    def programs(self) -> list[AuditRow]:
+        """The rows of the programs."""
+        return [row for row in self.rows if row.form == PROGRAM]
 
     def by_namespace(self) -> dict[str, Totals]:
         """Return the totals of each namespace, the one with the most faults first."""

@@ -26,7 +26,8 @@ from tensorlike.overrides.writing import TensorLike
 
 from .foreign import let_through, mro_of, name_of
 from .making import TO_DENSE, AuditError, InstanceMaker
-from .model import FAULTY, AuditReport, AuditRow, Outcome, Totals
+from .model import AuditReport, AuditRow, Totals
+from .outcomes import FAULTY, Outcome
 from .parallel import in_children
 from .run import Auditor
 
@@ -115,7 +116,7 @@ def carried(auditor: Auditor) -> list[str]:
     A single attribute is taken to be the tensor, if it is one or holds one.
     """
     kind, maker = auditor.kind, auditor.maker
-    declared = [str(name) for name in getattr(kind, "__tensor_attributes__", None) or ()]
+    declared = [one.name for one in auditor.judge.metadata]
     if declared:
         return declared
     try:

@@ -39,6 +39,8 @@ CHOICES = {
     "plain_results": ("lost", "ok"),
     # What the type refuses: a fault, or meant; then it is listed, and the percentage is of the other calls.
     "refusals": ("fault", "ok"),
+    # The methods, operators and properties of tensors: expected of instances, or none, so that functions alone count.
+    "methods": ("expected", "none"),
 }
 CLASS_ATTRIBUTE = "__tensor_audit__"
 

@@ -28,7 +28,7 @@ from .everyday_programs import PROGRAMS, Program
 from .failures import is_deliberate
 from .foreign import described, let_through, mro_of, name_of, process_restored, qualified_name, text_of_error
 
-__all__ = ["PROGRAMS", "Program", "Ran", "Runner", "refused_by_python"]
+__all__ = ["PROGRAMS", "Program", "Ran", "Runner", "quiet", "refused_by_python"]
 
 
 class Ran(NamedTuple):
@@ -100,7 +100,7 @@ class Runner:
         if self.dense is None:
             return Ran(result=actual)
         try:
-            with _quiet():
+            with quiet():
                 dense = mapped(actual, self.dense, self.kind)
                 found = self._difference(expected, dense)
         except BaseException as error:
@@ -109,7 +109,7 @@ class Runner:
         return Ran(difference=found, line=_last_line(program) if found else "", result=actual)
 
     def _called(self, program: Program, make: Callable[[Any], Any]) -> Any:
-        with self.api.same_random_numbers(), process_restored(), _quiet():
+        with self.api.same_random_numbers(), process_restored(), quiet():
             return contextvars.copy_context().run(program.run, self._library, make)
 
     def _made(self, tensor: Any) -> Any:
@@ -133,6 +133,8 @@ class Runner:
         ):
             if feature in program.needs & self.lacks:
                 return reason
+        if "subclass" in program.needs and not issubclass(self.kind, self.api.tensor):
+            return "such a function takes subclasses of Tensor alone"
         if "gradients" in program.needs:
             if self._without_gradient is None:
                 self._without_gradient = self._missing_gradient()
@@ -145,7 +147,7 @@ class Runner:
             return "it is not known whether gradients flow: there is no to_dense"
         leaf = self.api.tensor_of(np.ones(2, dtype=np.float32))
         try:
-            with _quiet():
+            with quiet():
                 flows = self.dense(self.make(leaf.requires_grad_())).requires_grad
         except BaseException as error:
             let_through(error)
@@ -177,7 +179,8 @@ class Runner:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
+    """Keep what code prints, and its warnings, from the user."""
     with (
         warnings.catch_warnings(),
         contextlib.redirect_stdout(io.StringIO()),

@@ -54,7 +54,9 @@ from .metadata import Metadata, marked, metadata_of
 from .model import AuditReport, AuditRow, SignatureProblem, ValueCheck
 from .outcomes import FAULTY, Outcome
 from .parallel import Audited, End, available_jobs, in_workers
+from .sections import extra_rows
 from .signatures import compared, confirmed, is_refused_by_python, refusal
+from .written import is_of_tensors
 
 __all__ = ["Attempt", "Auditor", "matching"]
 
@@ -112,6 +114,7 @@ class Auditor:
         api: AuditedApi | None = None,
         plain_results: str | None = None,
         refusals: str | None = None,
+        methods: str | None = None,
         metadata: Sequence[Metadata] | None = None,
     ) -> None:
         self.kind = kind
@@ -119,6 +122,9 @@ class Auditor:
         self.api: AuditedApi = TensorlikeApi() if api is None else api
         #: Whether the type means to refuse what it refuses.
         self.refusals_meant = (refusals or maker.refusals) == "ok"
+        #: Whether instances are to have the methods and operators of tensors.
+        self.methods = (methods or maker.methods) != "none"
+        self.only = tuple(only)
         found = metadata_of(kind, maker, self.api, maker.metadata if metadata is None else metadata)
         kept = (kind, self.api.tensor) if (plain_results or maker.plain_results) == "ok" else (kind,)
         self.judge = Judge(maker, self.api, kept, found)
@@ -164,6 +170,8 @@ class Auditor:
             given.update(result.warnings)
             if function.name not in self.kept_rows:
                 self.ran[function.name] = result.ran
+        with self.api.repeatable():
+            rows += extra_rows(self, jobs, rows)
         return AuditReport(
             type_name=qualified_name(self.kind),
             rows=rows,
@@ -217,6 +225,10 @@ class Auditor:
             rows = self.audit_function(self.functions[index], ended, announce)
         return Audited(rows, self.warnings, frozenset() if self.recorder is None else self.recorder.places())
 
+    def sample_calls(self, function: AuditedFunction) -> list[Call]:
+        """Return the sample calls of a function, the simplest first."""
+        return sorted(self.api.calls(function), key=lambda call: _simplicity(call, self.api.tensor))
+
     def audit_function(
         self,
         function: AuditedFunction,
@@ -228,7 +240,7 @@ class Auditor:
         `announce` is called with each operand before any call with it. An operand in `ended` is not tried: calls with
         it end the process, in the manner stated there.
         """
-        calls = sorted(self.api.calls(function), key=lambda call: _simplicity(call, self.api.tensor))
+        calls = self.sample_calls(function)
         rows: list[AuditRow] = []
         for index, parameter in enumerate(p for p in function.parameters if p.operand):
             if announce is not None:
@@ -270,10 +282,12 @@ class Auditor:
     ) -> tuple[AuditRow, Answering | None]:
         best: tuple[AuditRow, Answering | None] | None = None
         reason = self.api.excluded(function, operand, self.kind)
+        if not self.methods and is_of_tensors(function.name) and operand == function.parameters[0].name:
+            reason = f"{name_of(self.kind)} says that it has no methods"
         if reason:
             calls = ()
         tries = 0
-        for attempt in self._attempts(function, operand, calls):
+        for attempt in self.attempts(function, operand, calls):
             if isinstance(attempt, str):
                 reason = reason or attempt
                 continue
@@ -304,7 +318,7 @@ class Auditor:
         if self.api.excluded(function, operand, self.kind):
             return
         for chosen in (calls, *(chosen for _, chosen in self._variations(function, calls))):
-            for attempt in self._attempts(function, operand, chosen):
+            for attempt in self.attempts(function, operand, chosen):
                 if isinstance(attempt, str):
                     continue
                 row, _ = self._judged(function, operand, attempt)
@@ -318,7 +332,7 @@ class Auditor:
         for parameter, chosen in self._variations(function, calls):
             tries = 0
             problem: SignatureProblem | None = None
-            for attempt in self._attempts(function, operand, chosen):
+            for attempt in self.attempts(function, operand, chosen):
                 if isinstance(attempt, str):
                     continue
                 tries += 1
@@ -412,7 +426,7 @@ class Auditor:
 
     # One call.
 
-    def _attempts(self, function: AuditedFunction, operand: str, calls: Sequence[Call]) -> Iterator[Attempt | str]:
+    def attempts(self, function: AuditedFunction, operand: str, calls: Sequence[Call]) -> Iterator[Attempt | str]:
         """Yield calls in which an instance is the operand, or the reason why a sample cannot be used."""
         for call in calls:
             found = list(places(call, function, operand, self.api.tensor))

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from .model import AuditReport, AuditRow, Cause, Regression, Totals
+from .model import PROGRAM, WRITTEN, AuditReport, AuditRow, Cause, Regression, Totals
 from .outcomes import STYLES, Outcome
 
 if TYPE_CHECKING:
@@ -65,10 +65,9 @@ def counted(count: int, what: str) -> str:
 def headline(report: AuditReport) -> str:
     """Return the totals in a sentence, and what the percentage does not say."""
     totals = report.totals
-    functions = len({row.function for row in report.rows})
     text = (
         f"{report.type_name}: {totals.passed} of {counted(totals.counted, 'call')} of "
-        f"{counted(functions, 'function')} answered with nothing wrong: {totals.coverage:.1f} %"
+        f"{counted(report.functions, 'function')} answered with nothing wrong: {totals.coverage:.1f} %"
     )
     left_out = [
         f"{number} {words}"
@@ -137,8 +136,22 @@ def _named(rows: Iterable[AuditRow], what: str) -> Iterator[str]:
 
 
 def _causes(report: AuditReport) -> list[Cause]:
-    """Return what is wrong, without functions that the type leaves out."""
-    return [cause for cause in report.causes() if not cause.example.left_out]
+    """Return what is wrong, without functions that the type leaves out and programs, which have lines of their own."""
+    return [cause for cause in report.causes() if not cause.example.left_out and cause.example.form != PROGRAM]
+
+
+def _programs(report: AuditReport) -> Iterator[str]:
+    """Yield a line for each program that failed, and one for those that passed, or do not apply for one reason."""
+    others: dict[str, list[str]] = {}
+    for row in report.programs:
+        if row.called and row.counts and not row.passed:
+            place = f", at `{_short(row.call, 60)}`" if row.call else ""
+            yield f"{row.function}: {_short(row.faults[0], 160)}{place}"
+            continue
+        word = "passed" if row.passed else "refused on purpose" if row.called else f"not applicable ({row.reason})"
+        others.setdefault(word, []).append(row.function)
+    for word, names in others.items():
+        yield f"{word}: {'; '.join(names)}"
 
 
 def _notes(report: AuditReport, limit: int) -> Iterator[str]:
@@ -146,7 +159,8 @@ def _notes(report: AuditReport, limit: int) -> Iterator[str]:
     hidden = len(_causes(report)) - limit
     if hidden > 0:
         yield f"… and {counted(hidden, 'more cause')}; --html FILE or --json FILE lists all calls."
-    yield from _named((row for row in report.rows if row.left_out and row.counts), "NotImplemented")
+    functions = [row for row in report.rows if row.form not in (WRITTEN, PROGRAM)]
+    yield from _named((row for row in functions if row.left_out and row.counts), "NotImplemented")
     meant = [row for row in report.rows if row.meant]
     yield from _named((row for row in meant if not row.counts), "Refused on purpose")
     yield from _named((row for row in meant if row.counts), "Parameters refused on purpose")
@@ -194,6 +208,10 @@ def _rich_report(report: AuditReport, console: Console, limit: int) -> None:
             faults = "\n".join(_short(fault) for fault in row.faults)
             worst.add_row(str(len(cause.rows)), Text(f"{row.function}, {row.operand}"), Text(faults))
         console.print(worst)
+    if report.programs:
+        console.print(Text("Programs", style="bold"))
+        for line in _programs(report):
+            console.print(Text(f"  {line}"))
     for note in _notes(report, limit):
         console.print(Text(note), soft_wrap=True)
     style = "bold green" if not report.totals.faults else "bold"
@@ -229,6 +247,10 @@ def _plain_report(report: AuditReport, file: IO[str], limit: int) -> None:
             others = f" ({counted(len(cause.rows), 'call')})" if len(cause.rows) > 1 else ""
             for fault in row.faults:
                 print(f"  {row.function}, {row.operand}{others}: {_short(fault)}", file=file)
+    if report.programs:
+        print("Programs:", file=file)
+        for text in _programs(report):
+            print(f"  {text}", file=file)
     for note in _notes(report, limit):
         print(note, file=file)
     print(headline(report), file=file)
