@@ -284,8 +284,14 @@ def test_a_handler_that_spoils_its_operands_spoils_nothing_else(report: AuditRep
     assert report.row("tensorlike.Tensor.sqrt", "self").passed
 
 
+#: The forms of rows that are about methods, operators and programs.
+OTHERS = ("written", "program")
+
+
 def test_the_rest_is_right(report: AuditReport) -> None:
-    faulty = {row.function.rpartition(".")[2] for row in report.worst() if row.operand != "out"}
+    faulty = {
+        row.function.rpartition(".")[2] for row in report.worst() if row.operand != "out" and row.form not in OTHERS
+    }
     names = {func.__name__ for func in Broken.TABLE} - {"log", "cos", "ceil"}
     assert faulty == names
 
@@ -426,7 +432,9 @@ def test_fallback_scalar_tensor() -> None:
 
 
 def test_metadata_tensor_answers_everything() -> None:
-    found = audit(MetadataTensor, from_dense=lambda t: MetadataTensor(t, {"a": 1}), to_dense=lambda m: m._t)
+    # Functions alone: the type has no methods.
+    made = {"from_dense": lambda t: MetadataTensor(t, {"a": 1}), "to_dense": lambda m: m._t}
+    found = audit(MetadataTensor, only="tensorlike.*", **made)
     faulty = [(row.function, row.operand, row.faults) for row in found.worst()]
     assert faulty == []
     outcomes = found.totals.outcomes
@@ -435,7 +443,8 @@ def test_metadata_tensor_answers_everything() -> None:
 
 
 def test_an_instance_of_fixed_shape_is_only_put_where_it_fits() -> None:
-    found = audit(MetadataTensor, make=lambda: MetadataTensor([[1.0, 2.0], [3.0, 4.0]]), to_dense=lambda m: m._t)
+    make = lambda: MetadataTensor([[1.0, 2.0], [3.0, 4.0]])
+    found = audit(MetadataTensor, make=make, to_dense=lambda m: m._t, only="tensorlike.*")
     assert [(row.function, row.operand, row.faults) for row in found.worst()] == []
     assert found.totals.called > 300
     # Without to_dense the shape and the dtype are asked of the type.

@@ -84,8 +84,9 @@ def audit(
     `api="torch"` audits a type that is written against PyTorch, which must be installed: its table of overridable
     functions is the list, and plain tensors are PyTorch's. `plain_results="ok"` is for types that mean to answer with
     plain tensors; otherwise the type is lost there. `refusals="ok"` is for types that mean to refuse what they refuse:
-    that is listed, and the percentage is of the other calls. A type may say so, and how it is made, in a dictionary
-    `__tensor_audit__` of these keywords.
+    that is listed, and the percentage is of the other calls. `methods="none"` is for types with functions alone: no
+    call is made as code writes it, `x.sum()`. A type may say so, and how it is made, in a dictionary `__tensor_audit__`
+    of these keywords.
 
     Every call has fresh arguments; output and warnings of the type are recorded. An implementation that never returns
     keeps the audit from returning. Raises AuditError when there is nothing that can be audited.

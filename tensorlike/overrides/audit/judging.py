@@ -33,10 +33,14 @@ if TYPE_CHECKING:
     from .api import AuditedApi, AuditedFunction, Call
     from .making import InstanceMaker
 
-__all__ = ["Arguments", "Attempt", "Judge", "PlainCall"]
+__all__ = ["Arguments", "Attempt", "Judge", "PlainCall", "Unusable"]
 
 #: Positional arguments and keywords.
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class Unusable(Exception):
+    """Raised for a sample that cannot be used for an operand, with the reason."""
 
 
 class PlainCall(NamedTuple):

@@ -355,7 +355,10 @@ class AuditReport:
     def worst(self) -> list[AuditRow]:
         """Return the rows with faults, the worst first: wrong results before missing functions."""
         faulty = [row for row in self.rows if row.counts and not row.passed]
-        return sorted(faulty, key=lambda row: (-row.severity, row.function, row.operand))
+        # Of equals functions come first, which examples are taken from.
+        return sorted(
+            faulty, key=lambda row: (-row.severity, row.form in (WRITTEN, PROGRAM), row.function, row.operand)
+        )
 
     def causes(self) -> list[Cause]:
         """Return what is wrong, each thing once with all its rows: the worst first, then the most frequent."""

@@ -147,7 +147,7 @@ def project_options(known: Mapping[str, type], files: Iterable[str], start: str 
             if not isinstance(value, wanted):
                 raise AuditError(f"{where}: {name.replace('_', '-')} is {wanted.__name__}, not {value!r}")
             if name in files:
-                value = [_path(folder, path) for path in value] if wanted is list else _path(folder, value)
+                value = [_path(folder, path) for path in value] if isinstance(value, list) else _path(folder, value)
             values[name] = value
         return values
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .api import AuditedApi
-from .arguments import difference, mapped, text_of
+from .arguments import copied, difference, mapped, text_of
 from .everyday_programs import PROGRAMS, Program
 from .failures import is_deliberate
 from .foreign import described, let_through, mro_of, name_of, process_restored, qualified_name, text_of_error
@@ -83,7 +83,9 @@ class Runner:
         if reason:
             return Ran(reason)
         try:
-            expected = self._called(program, lambda tensor: tensor)
+            expected = self._called(program, self._plain)
+        except _CannotHold as error:
+            return Ran(f"no instance for a tensor of the program: {error}")
         except Exception as error:
             return Ran(f"not with plain tensors: {described(error)}")
         try:
@@ -121,6 +123,17 @@ class Runner:
         if made is NotImplemented:
             raise _CannotHold("make_operand returns NotImplemented")
         return made
+
+    def _plain(self, tensor: Any) -> Any:
+        """Return the value of an instance of a tensor, which may be a rounded one, as a plain tensor of its own."""
+        if self.dense is None:
+            return tensor
+        made = self._made(tensor)
+        try:
+            return copied(self.dense(made), self.api)
+        except BaseException as error:
+            let_through(error)
+            raise _CannotHold(f"to_dense raises {described(error)}") from None
 
     def _inapplicable(self, program: Program) -> str:
         """Return why a program does not apply to the type, "" where it does."""

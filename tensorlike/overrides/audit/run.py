@@ -48,7 +48,7 @@ from .foreign import (
     qualified_name,
     text_of_error,
 )
-from .judging import Arguments, Attempt, Judge, PlainCall
+from .judging import Arguments, Attempt, Judge, PlainCall, Unusable
 from .making import AuditError, InstanceMaker, a
 from .metadata import Metadata, marked, metadata_of
 from .model import AuditReport, AuditRow, SignatureProblem, ValueCheck
@@ -323,7 +323,7 @@ class Auditor:
                     continue
                 row, _ = self._judged(function, operand, attempt)
                 if row.called and not row.passed:
-                    with contextlib.suppress(_Unusable):
+                    with contextlib.suppress(Unusable):
                         yield row, attempt.anew()
 
     def _audit_parameters(self, function: AuditedFunction, operand: str, calls: Sequence[Call], row: AuditRow) -> None:
@@ -387,7 +387,7 @@ class Auditor:
             place, alias = (read, written) if operand == "out" else (written, read)
             try:
                 attempt = self._attempt(function, call, place, True, alias)
-            except _Unusable:
+            except Unusable:
                 continue
             judged, _ = self._judged(function, operand, attempt, in_words=False)
             if judged.outcome is Outcome.RAISED:
@@ -453,7 +453,7 @@ class Auditor:
                 continue
             try:
                 yield self._attempt(function, call, place, from_sample)
-            except _Unusable as error:
+            except Unusable as error:
                 yield str(error)
             else:
                 return
@@ -485,9 +485,9 @@ class Auditor:
         if alias is not None:
             other = self._run_plain(function, args, kwargs).result if alias == ("out",) else at(args, kwargs, alias)
             if not isinstance(other, api.tensor):
-                raise _Unusable("there are several results")
+                raise Unusable("there are several results")
             if (tuple(other.shape), other.dtype) != (tuple(sample.shape), sample.dtype):
-                raise _Unusable("the operands differ in shape or dtype")
+                raise Unusable("the operands differ in shape or dtype")
         try:
             with self._quiet():
                 instance = maker.like(copied(sample, api)) if from_sample else maker.fixed()
@@ -500,7 +500,7 @@ class Auditor:
                     dense = sample if from_sample else api.stand_in(instance)
         except BaseException as error:
             let_through(error)
-            raise _Unusable(f"no instance for this operand: {described(error)}") from error
+            raise Unusable(f"no instance for this operand: {described(error)}") from error
         fits = dense is not None
         if fits and not from_sample:
             args, kwargs = fitted(args, kwargs, tuple(sample.shape), tuple(dense.shape), api)
@@ -532,14 +532,14 @@ class Auditor:
             return api.tensor_of(np.zeros_like(api.array(result)))
         if isinstance(result, tuple) and result and all(isinstance(r, api.tensor) for r in result):
             return tuple(api.tensor_of(np.zeros_like(api.array(r))) for r in result)
-        raise _Unusable("the result is no tensor that out= could take")
+        raise Unusable("the result is no tensor that out= could take")
 
     def _run_plain(
         self, function: AuditedFunction, args: Any, kwargs: Any, same: tuple[Place, Place] | None = None
     ) -> PlainCall:
         """Call the function on copies of plain arguments, those at the places `same` being one; return what came of it.
 
-        Raises _Unusable if the call raises.
+        Raises Unusable if the call raises.
         """
         left: Arguments = tuple(copied(list(args), self.api)), copied(dict(kwargs), self.api)
         if same is not None:
@@ -550,12 +550,12 @@ class Auditor:
                 warnings.simplefilter("always")
                 result = contextvars.copy_context().run(function.key, *left[0], **left[1])
         except Exception as error:
-            raise _Unusable(f"plain tensors are refused: {described(error)}") from error
+            raise Unusable(f"plain tensors are refused: {described(error)}") from error
         finally:
             self.in_plain_call[0] = 0
         if result is NotImplemented:
             # Methods of operators leave arguments that they do not take to Python.
-            raise _Unusable("plain tensors are left to the other operand's method")
+            raise Unusable("plain tensors are left to the other operand's method")
         return PlainCall(result, left, frozenset(map(_warning, caught)))
 
     @contextlib.contextmanager
@@ -609,13 +609,13 @@ class Auditor:
         row, answering = self._observed(function, operand, attempt, in_words)
         if attempt.marked and row.verdict in FAULTY and row.verdict is not Outcome.ATTRIBUTE_LOST:
             # The mark may be what the type's code does not expect.
-            with contextlib.suppress(_Unusable):
+            with contextlib.suppress(Unusable):
                 attempt = attempt.anew(mark=False)
                 row, answering = self._observed(function, operand, attempt, in_words)
         if self.api.observes_by_mode and (row.value is ValueCheck.DIFFERS or row.outcome is Outcome.RAISED):
             try:
                 again = attempt.anew(mark=attempt.marked)
-            except _Unusable:
+            except Unusable:
                 return row, answering
             self._look_again(row, function, again)
         return row, answering
@@ -640,7 +640,7 @@ class Auditor:
 
     def _in_words(self, function: AuditedFunction, attempt: Attempt) -> str:
         """Return an attempt that was called already as a line of Python."""
-        with contextlib.suppress(_Unusable):
+        with contextlib.suppress(Unusable):
             attempt = attempt.anew()
         with self._quiet():
             return shown_call(function.name, attempt.args, attempt.kwargs, self.api)
@@ -731,10 +731,6 @@ class _Printed(io.StringIO):
 
     def close(self) -> None:
         pass
-
-
-class _Unusable(Exception):
-    """Raised for a sample that cannot be used for an operand, with the reason."""
 
 
 def _was_number(attempt: Attempt) -> bool:

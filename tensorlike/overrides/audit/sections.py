@@ -1,4 +1,4 @@
-"""What an audit does besides calling functions: calls as code writes them, and the everyday programs."""
+"""The sections of an audit besides its functions: calls as code writes them, and the everyday programs."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _program_row(auditor: Auditor, runner: Runner | None, program: Program) -> A
     if ran.reason:
         row.outcome, row.reason = Outcome.NOT_CALLED, ran.reason
     elif ran.error is not None:
-        # Of a call that nobody answered it is said which one; who was asked need not be repeated.
+        # The message of a call without an answer goes on with the types that were asked.
         row.error_type = name_of(type(ran.error))
         row.error = text_of_error(ran.error).partition(" on types that implement ")[0]
         row.outcome = Outcome.REFUSED if ran.refused else Outcome.RAISED

@@ -7,6 +7,7 @@ operator of Python, and judged by the same comparison.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import copy
 import operator
@@ -21,6 +22,7 @@ from .api import AuditedFunction, Call
 from .arguments import at, shown_call, text_of
 from .failures import is_deliberate
 from .foreign import let_through, mro_of, name_of, process_restored, text_of_error
+from .judging import Unusable
 from .making import a
 from .model import WRITTEN, AuditRow, ValueCheck
 from .outcomes import Outcome
@@ -148,7 +150,11 @@ def _getter(name: str) -> Callable[..., Any]:
 
 
 def _setter(name: str) -> Callable[..., Any]:
-    return lambda x, value: setattr(x, name, value)
+    def write(x: Any, value: Any) -> None:
+        getattr(x, name)  # Python sets attributes that an object does not have.
+        setattr(x, name, value)
+
+    return write
 
 
 def _swapped(by: Callable[..., Any]) -> Callable[..., Any]:
@@ -182,6 +188,10 @@ def written_row(auditor: Auditor, written: Written, answered: Mapping[str, Outco
             continue
         tries += 1
         row = _called(auditor, written, attempt, answered)
+        if attempt.marked and not row.passed and row.verdict is not Outcome.ATTRIBUTE_LOST:
+            # The mark that the audit gave the instance may be what the code of the type does not expect.
+            with contextlib.suppress(Unusable):
+                row = _called(auditor, written, attempt.anew(mark=False), answered)
         if best is None or row.severity < best.severity:
             best = row
         if attempt.fits or best.outcome not in _UNSETTLED or tries >= _TRIES:
@@ -210,6 +220,8 @@ def _called(auditor: Auditor, written: Written, attempt: Attempt, answered: Mapp
         row.outcome, row.left_out = Outcome.REFUSED, True
         return row
     _judge(auditor, written, attempt, row, result)
+    if row.type_lost and answered.get(written.reported) is Outcome.THROUGH_PLAIN:
+        row.outcome, row.reason = Outcome.THROUGH_PLAIN, ""
     if row.outcome is Outcome.OWN and _is_of_library(auditor, written.attribute):
         row.outcome = answered.get(written.reported, Outcome.OWN)
     return row
