@@ -119,7 +119,7 @@ class Auditor:
         self.api: AuditedApi = TensorlikeApi() if api is None else api
         #: Whether the type means to refuse what it refuses.
         self.refusals_meant = (refusals or maker.refusals) == "ok"
-        found = metadata_of(kind, maker, self.api, maker.metadata if metadata is None else metadata)
+        found = metadata_of(kind, maker, maker.metadata if metadata is None else metadata)
         kept = (kind, self.api.tensor) if (plain_results or maker.plain_results) == "ok" else (kind,)
         self.judge = Judge(maker, self.api, kept, found)
         self.progress = progress
@@ -472,7 +472,8 @@ class Auditor:
             other = self._run_plain(function, args, kwargs).result if alias == ("out",) else at(args, kwargs, alias)
             if not isinstance(other, api.tensor):
                 raise _Unusable("there are several results")
-            if (tuple(other.shape), other.dtype) != (tuple(sample.shape), sample.dtype):
+            one, two = api.array(other), api.array(sample)
+            if (one.shape, one.dtype) != (two.shape, two.dtype):
                 raise _Unusable("the operands differ in shape or dtype")
         try:
             with self._quiet():
