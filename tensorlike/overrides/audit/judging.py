@@ -25,8 +25,8 @@ from tensorlike.dispatch.pytree import instances
 from tensorlike.dispatch.signature import NESTED
 
 from .arguments import Place, at, difference, lost, mapped
-from .foreign import described, let_through
-from .metadata import Metadata, carried, lost_attributes
+from .foreign import described, let_through, process_restored
+from .metadata import Metadata, carried, lost_attributes, marked
 from .model import AuditRow, ValueCheck
 
 if TYPE_CHECKING:
@@ -103,6 +103,22 @@ class Judge:
         #: The types that answers may have where functions return tensors.
         self.kept = kept
         self.metadata = metadata
+        #: Whether the type's code takes the marks of Note [What a result must carry] at all.
+        self.marks = self._takes_marks()
+
+    def _takes_marks(self) -> bool:
+        if not any(one.declared for one in self.metadata):
+            return False
+
+        def computed(instance: Any) -> None:
+            with process_restored():
+                self.api.tensor.neg(instance)  # type: ignore[attr-defined]
+
+        def computed_with_marks(instance: Any) -> None:
+            if marked(instance, self.metadata):
+                computed(instance)
+
+        return self.maker.first_error(computed_with_marks) is None or self.maker.first_error(computed) is not None
 
     def is_lost(self, expected: Any, actual: Any) -> bool:
         """Return whether a result is no instance where plain tensors give a tensor."""

@@ -9,7 +9,7 @@ attribute is lost only if it is missing, or None. An index is no data, so that n
 
 An instance that the audit makes with `as_subclass` has no attributes of its own. It is given a mark for each that is
 declared. A call that fails with the mark and not without it is judged without: the type's code expects something else
-there.
+there. Where a negation fails so, no instance is given marks.
 """
 
 from __future__ import annotations

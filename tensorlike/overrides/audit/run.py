@@ -478,7 +478,7 @@ class Auditor:
         try:
             with self._quiet():
                 instance = maker.like(copied(sample, api)) if from_sample else maker.fixed()
-                is_marked = mark and marked(instance, self.judge.metadata)
+                is_marked = mark and self.judge.marks and marked(instance, self.judge.metadata)
                 carried = self.judge.carried(instance)
                 if maker.reads_values:
                     # A copy: what the call writes must not be compared with itself.
