@@ -30,7 +30,18 @@ import pytest
 
 from tensorlike.autograd import grad
 from tensorlike.autograd.tensor_base import wrap
+from tensorlike.dispatch.pytree import instances
+from tensorlike.dispatch.signature import NESTED
 from tensorlike.overrides.audit.arguments import at, difference, lost, mapped, shown_call
+from tensorlike.overrides.audit.metadata import (
+    Metadata,
+    attribute_reader,
+    carried,
+    declared,
+    lost_attributes,
+    marked,
+    same,
+)
 from tensorlike.tensor.tensor import Tensor
 
 from .suite_calls import Case, cases, output_cases, suite_api
@@ -82,8 +93,10 @@ class TensorLikeSuite:
     The subclass's name begins with `Test`; it defines `make_operand` and `to_dense` and sets the attributes below.
     There is a test for each function and operand position (`mul-input`, `mul-other`: the other operands are plain
     tensors, so that the type is tried on the left and on the right), one with instances everywhere, and tests of
-    in-place functions, `out=`, gradients, pickle and deepcopy. Short programs as users write them (a training step,
-    indexing, sorting a list) are tests too, those that ask the type about supported functions alone.
+    in-place functions, `out=`, gradients, pickle and deepcopy. Each call must leave its operands as plain tensors are
+    left, and its results must carry what the operands carry, as far as `attributes` names it.
+    Short programs as users write them (a training step, indexing, sorting a list) are tests too, those that ask the
+    type about supported functions alone.
 
     >>> from tensorlike.testing import TensorLikeSuite
     >>> class Celsius:
@@ -111,6 +124,8 @@ class TensorLikeSuite:
     dtypes: ClassVar[Sequence[str]] = ("float32",)
     #: Globs of functions whose results are no instances of the type by design.
     plain_results: ClassVar[Sequence[str]] = ()
+    #: Names of attributes that results share with their operands, and that survive pickle and deepcopy.
+    attributes: ClassVar[Sequence[str]] = ()
     #: The features of the type. Gradients flow through `make_operand` and `to_dense`.
     gradients: ClassVar[bool] = False
     inplace: ClassVar[bool] = True
@@ -348,7 +363,11 @@ class TensorLikeSuite:
                 continue
             tried = True
             words = shown_call(_short(item.function), case.args, case.kwargs, api)
-            yield case, expected, self._called(function.key, case, words), words
+            before = self._carried(case, function)
+            actual = self._called(function.key, case, words)
+            self._check_left(item, case, words)
+            self._check_carried(before, actual, words)
+            yield case, expected, actual, words
         if not tried:
             why = _NO_SAMPLE if item.operand else "make_operand holds no sample inputs with several tensors"
             raise _NoSample(f"{why} of {_short(item.function)} in {item.dtype}")
@@ -359,6 +378,39 @@ class TensorLikeSuite:
         except Exception as error:
             error.add_note(f"The call was {words}")
             raise
+
+    def _metadata(self) -> list[Metadata]:
+        """Return what instances carry: `attributes`, and those that the type declares."""
+        named = [attribute_reader(name, f"{type(self).__name__}.attributes") for name in self.attributes]
+        return [*named, *(one for one in declared(self._kind) if one.name not in self.attributes)]
+
+    def _carried(self, case: Case, function: Any) -> list[tuple[Metadata, Any]]:
+        """Return what the operand of a call carries; nothing for what results do not take after.
+
+        Where several operands differ, only the type knows what their result carries.
+        """
+        at_index = any(p.operand == NESTED for p in function.parameters)
+        found = instances([case.args, case.kwargs], self._kind)
+        if function.nowrap or at_index or not found:
+            return []
+        every = [dict(carried(instance, self._metadata())) for instance in found]
+        return [(one, value) for one, value in every[0].items()
+                if all(one in other and same(other[one], value) for other in every)]  # fmt: skip
+
+    def _check_carried(self, before: list[tuple[Metadata, Any]], actual: Any, words: str) -> None:
+        found = lost_attributes(before, actual, self._kind)
+        assert not found, f"{words} loses an attribute: {found}"
+
+    def _check_left(self, item: _Item, case: Case, words: str) -> None:
+        """Compare what a call that writes nothing has left in its operands with what it leaves in plain tensors."""
+        if suite_api().table[item.function].mutates.keys() - {"out"}:
+            return  # test_in_place compares what is written.
+        found = difference(
+            [case.dense_args, list(case.dense_kwargs.values())],
+            self._dense([case.args, list(case.kwargs.values())]),
+            suite_api(),
+        )
+        assert not found, f"{words} changes its operand: afterwards it is {found}"
 
     def _compare(self, expected: Any, actual: Any, words: str, values: bool) -> None:
         found = difference(expected, self._dense(actual), suite_api(), values=values)
@@ -472,10 +524,11 @@ class TensorLikeSuite:
         found = difference(one, two, api)
         assert not found, f"{what} gives {found}"
         assert not np.shares_memory(api.array(one), api.array(two)), f"{what} shares memory with the original"
+        self._check_carried(carried(instance, self._metadata()), other, what)
 
 
 class TensorSubclassSuite(TensorLikeSuite):
-    """The suite for a subclass of Tensor: set `tensor_type`, and `attributes` that a copy must keep.
+    """The suite for a subclass of Tensor: set `tensor_type`. The attributes that it declares are compared, too.
 
     Instances are made with `tensor.as_subclass(tensor_type)`; override `make_operand` to give them their attributes.
 
@@ -490,15 +543,15 @@ class TensorSubclassSuite(TensorLikeSuite):
     """
 
     tensor_type: ClassVar[type]
-    #: Names of attributes that survive pickle and deepcopy.
-    attributes: ClassVar[Sequence[str]] = ()
     gradients: ClassVar[bool] = True
 
     def make_operand(self, tensor: Any) -> Any:
         """Return the tensor as an instance of `tensor_type`."""
         if getattr(type(self), "tensor_type", None) is None:
             raise NotImplementedError(f"{type(self).__name__} must set tensor_type, the subclass of Tensor to test")
-        return tensor.as_subclass(self.tensor_type)
+        made = tensor.as_subclass(self.tensor_type)
+        marked(made, declared(self.tensor_type))
+        return made
 
     def to_dense(self, operand: Any) -> Any:
         """Return the instance as a plain tensor on the same memory, at the same place in the graph."""
@@ -506,13 +559,6 @@ class TensorSubclassSuite(TensorLikeSuite):
 
         with DisableTorchFunction():
             return operand.as_subclass(Tensor)
-
-    def _same_but_apart(self, instance: Any, other: Any, what: str) -> None:
-        super()._same_but_apart(instance, other, what)
-        for name in self.attributes:
-            missing = not hasattr(other, name)
-            assert not missing, f"{what} loses the attribute {name!r}"
-            assert getattr(other, name) == getattr(instance, name), f"{what} changes the attribute {name!r}"
 
 
 #: Every kind of test, and the attribute that switches it off.

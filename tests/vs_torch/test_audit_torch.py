@@ -246,3 +246,42 @@ class TestTrace:
             thread.start()
             thread.join()
         assert len(log) == 0
+
+
+def test_what_calls_write_and_carry_is_compared(api):
+    """In-place functions that write wrong numbers, spoiled operands, copies for views, and lost attributes."""
+
+    class Planted(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            name = getattr(func, "__name__", "")
+            result = super().__torch_function__(func, types, args, kwargs or {})
+            operand = [*args, *(kwargs or {}).values()][0]
+            with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+                if name in ("exp_", "mul_"):
+                    operand.add_(100)
+                elif name == "sinh" and "out" not in (kwargs or {}):
+                    operand.mul_(2)
+                elif name == "t":
+                    result = result.clone().as_subclass(cls)
+            if isinstance(result, cls) and name != "cosh" and isinstance(operand, cls):
+                result.tag = operand.tag
+            return result
+
+    def made(tensor):
+        instance = tensor.as_subclass(Planted)
+        instance.tag = "here"
+        return instance
+
+    only = ("torch.Tensor.exp_", "torch.Tensor.mul_", "torch.sinh", "torch.t", "torch.cosh", "torch.exp")
+    found = audit(Planted, from_dense=made, only=only, api=api, metadata=lambda x: x.tag)
+    first = {row.function: row for row in reversed(found.rows) if row.operand != "out" and row.operand != "other"}
+    verdicts = {name: row.verdict for name, row in first.items()}
+    wrong = Outcome.WRONG_VALUE
+    assert verdicts == {
+        "torch.Tensor.exp_": wrong, "torch.Tensor.mul_": wrong, "torch.sinh": wrong, "torch.t": wrong,
+        "torch.cosh": Outcome.ATTRIBUTE_LOST, "torch.exp": Outcome.OWN,
+    }  # fmt: skip
+    assert first["torch.sinh"].difference.startswith("the operand afterwards: ")
+    assert first["torch.t"].difference.startswith("a copy")
+    assert audit(Marked, only=only, api=api).worst() == []

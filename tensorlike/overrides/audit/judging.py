@@ -25,8 +25,8 @@ from tensorlike.dispatch.pytree import instances
 from tensorlike.dispatch.signature import NESTED
 
 from .arguments import Place, at, difference, lost, mapped
-from .foreign import described, let_through
-from .metadata import Metadata, carried, lost_attributes
+from .foreign import described, let_through, process_restored
+from .metadata import Metadata, carried, lost_attributes, marked
 from .model import AuditRow, ValueCheck
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Unusable(Exception):
 
 
 class PlainCall(NamedTuple):
-    """What a call of plain tensors gave."""
+    """The result of a call of plain tensors."""
 
     result: Any
     #: The arguments afterwards.
@@ -83,7 +83,7 @@ class Attempt(NamedTuple):
 
     @property
     def written(self) -> Any:
-        """What plain tensors left where the instance stands."""
+        """The operand as plain tensors left it, where the instance stands."""
         return at(*self.plain.left, self.place)
 
     @property
@@ -107,6 +107,22 @@ class Judge:
         #: The types that answers may have where functions return tensors.
         self.kept = kept
         self.metadata = metadata
+        #: Whether the type's code takes the marks of Note [What a result must carry] at all.
+        self.marks = self._takes_marks()
+
+    def _takes_marks(self) -> bool:
+        if not any(one.declared for one in self.metadata):
+            return False
+
+        def computed(instance: Any) -> None:
+            with process_restored():
+                self.api.tensor.neg(instance)  # type: ignore[attr-defined]
+
+        def computed_with_marks(instance: Any) -> None:
+            if marked(instance, self.metadata):
+                computed(instance)
+
+        return self.maker.first_error(computed_with_marks) is None or self.maker.first_error(computed) is not None
 
     def is_lost(self, expected: Any, actual: Any) -> bool:
         """Return whether a result is no instance where plain tensors give a tensor."""
@@ -175,27 +191,33 @@ class Judge:
         """Compare what the call left in its arguments, those that it should not have written too."""
         left_args, left_kwargs = attempt.plain.left
         for key, actual in self._tensors(attempt.args, attempt.kwargs):
-            if row.value is ValueCheck.DIFFERS:
-                return
             if actual is result and attempt.compare and row.value is ValueCheck.EQUAL:
                 continue  # Compared as the result.
             expected = left_args[key] if isinstance(key, int) else left_kwargs[key]
-            name = _parameter(function, key)
-            where = AFTERWARDS if key == attempt.place[0] else f"{name} afterwards: "
-            dense = self._dense(row, actual, where)
-            if row.value is ValueCheck.DIFFERS:
-                return
-            values = attempt.call.deterministic or self._is_unwritten(attempt, key, expected)
-            found = difference(expected, dense, self.api, values=values, where=where)
-            if found and values:
-                again_args, again_kwargs = attempt.again().left
-                if difference(expected, again_args[key] if isinstance(key, int) else again_kwargs[key], self.api):
-                    found = difference(expected, dense, self.api, values=False, where=where)
-            if found:
-                self._record(row, found)
-            elif found == "" and row.value is ValueCheck.NOT_COMPARED and name in function.mutates:
-                # What a function that gives no tensor has written is its result.
-                self._record(row, found)
+            self._compare_argument(row, function, attempt, key, expected, actual)
+
+    def _compare_argument(
+        self, row: AuditRow, function: AuditedFunction, attempt: Attempt, key: Any, expected: Any, actual: Any
+    ) -> None:
+        if row.value is ValueCheck.DIFFERS:
+            return
+        name = _parameter(function, key)
+        where = AFTERWARDS if key == attempt.place[0] else f"{name} afterwards: "
+        try:
+            dense = mapped(actual, self.maker.dense, self.kind)
+        except BaseException as error:
+            let_through(error)
+            self._record(row, f"{where}to_dense raises {described(error)}")
+            return
+        values = attempt.call.deterministic or self._is_unwritten(attempt, key, expected)
+        found = difference(expected, dense, self.api, values=values, where=where)
+        if found and values:
+            again_args, again_kwargs = attempt.again().left
+            if difference(expected, again_args[key] if isinstance(key, int) else again_kwargs[key], self.api):
+                found = difference(expected, dense, self.api, values=False, where=where)
+        # What a function that gives no tensor has written is its result.
+        if found or (found == "" and row.value is ValueCheck.NOT_COMPARED and name in function.mutates):
+            self._record(row, found)
 
     def _is_unwritten(self, attempt: Attempt, key: Any, left: Any) -> bool:
         """Return whether plain tensors leave an argument as it was."""

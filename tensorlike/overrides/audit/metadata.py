@@ -1,4 +1,4 @@
-"""What instances carry besides their values: declared attributes, and those that the user names.
+"""Metadata of instances, which results must share with their operand: declared attributes, and those the user names.
 
 # Note [What a result must carry]
 An audited call has one instance, or the same one twice, so that there is no question which of several operands a result
@@ -9,7 +9,7 @@ attribute is lost only if it is missing, or None. An index is no data, so that n
 
 An instance that the audit makes with `as_subclass` has no attributes of its own. It is given a mark for each that is
 declared. A call that fails with the mark and not without it is judged without: the type's code expects something else
-there.
+there. Where a negation fails so, no instance is given marks.
 """
 
 from __future__ import annotations
@@ -28,10 +28,19 @@ from .foreign import described, let_through, name_of
 from .making import AuditError
 
 if TYPE_CHECKING:
-    from .api import AuditedApi
     from .making import InstanceMaker
 
-__all__ = ["Metadata", "attribute_reader", "carried", "lost_attributes", "marked", "metadata_of", "named"]
+__all__ = [
+    "Metadata",
+    "attribute_reader",
+    "carried",
+    "declared",
+    "lost_attributes",
+    "marked",
+    "metadata_of",
+    "named",
+    "same",
+]
 
 
 class Metadata(NamedTuple):
@@ -72,7 +81,7 @@ def attribute_reader(given: Any, where: str) -> Metadata:
     return Metadata(name if name.isidentifier() else "metadata", given, False)
 
 
-def metadata_of(kind: type, maker: InstanceMaker, api: AuditedApi, given: Iterable[Metadata]) -> tuple[Metadata, ...]:
+def metadata_of(kind: type, maker: InstanceMaker, given: Iterable[Metadata]) -> tuple[Metadata, ...]:
     """Return what instances of a type carry: what it declares, and what is given.
 
     Raises AuditError for what no instance of the type has.
@@ -82,11 +91,15 @@ def metadata_of(kind: type, maker: InstanceMaker, api: AuditedApi, given: Iterab
         error = maker.first_error(one.read)
         if error is not None:
             raise AuditError(f"metadata {one.name!r} of {name_of(kind)} raises {described(error)}")
-    declared: Sequence[str] = getattr(kind, "__tensor_attributes__", ()) if issubclass(kind, api.tensor) else ()
+    known = {one.name for one in given}
+    return (*(one for one in declared(kind) if one.name not in known), *given)
+
+
+def declared(kind: type) -> list[Metadata]:
+    """Return the attributes that a subclass of Tensor declares."""
     changes = getattr(kind, "__tensor_finalize__", None) is not None
-    found = [Metadata(name, operator.attrgetter(name), True, changes) for name in declared]
-    named = {one.name for one in given}
-    return (*(one for one in found if one.name not in named), *given)
+    names: Sequence[str] = getattr(kind, "__tensor_attributes__", ())
+    return [Metadata(name, operator.attrgetter(name), True, changes) for name in names]
 
 
 def marked(instance: Any, metadata: Sequence[Metadata]) -> bool:
@@ -112,7 +125,8 @@ def carried(instance: Any, metadata: Sequence[Metadata]) -> list[tuple[Metadata,
     return [(one, value) for one, value in found if value is not MISSING]
 
 
-def _same(first: Any, other: Any) -> bool:
+def same(first: Any, other: Any) -> bool:
+    """Return whether two carried values are equal; arrays and tensors by their elements."""
     if first is other:
         return True
     try:
@@ -136,7 +150,7 @@ def lost_attributes(before: Sequence[tuple[Metadata, Any]], found: Any, kind: ty
         for one, value in before:
             now = one.value(instance)
             missing = now is MISSING or (now is None and value is not None)
-            if missing or not (one.changes or _same(value, now)):
+            if missing or not (one.changes or same(value, now)):
                 is_now = "missing" if now is MISSING else text_of(now, 60)
                 return f"{one.name}{where} is {is_now}, the operand had {text_of(value, 60)}"
     return ""

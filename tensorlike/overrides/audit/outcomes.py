@@ -112,7 +112,12 @@ def read_outcome(text: Any) -> tuple[Outcome, dict[str, Any]]:
 
     Raises ValueError for other words.
     """
-    return _FORMER[text] if isinstance(text, str) and text in _FORMER else (Outcome(text), {})
+    if isinstance(text, str) and text in _FORMER:
+        return _FORMER[text]
+    found = next((outcome for outcome in Outcome if outcome.value == text), None)
+    if found is None:
+        raise ValueError(f"{text!r} is no word of an audit; there are {', '.join(o.value for o in Outcome)}")
+    return found, {}
 
 
 def legend() -> list[tuple[Outcome, str, str]]:

@@ -125,7 +125,7 @@ class Auditor:
         #: Whether instances are to have the methods and operators of tensors.
         self.methods = (methods or maker.methods) != "none"
         self.only = tuple(only)
-        found = metadata_of(kind, maker, self.api, maker.metadata if metadata is None else metadata)
+        found = metadata_of(kind, maker, maker.metadata if metadata is None else metadata)
         kept = (kind, self.api.tensor) if (plain_results or maker.plain_results) == "ok" else (kind,)
         self.judge = Judge(maker, self.api, kept, found)
         self.progress = progress
@@ -486,12 +486,13 @@ class Auditor:
             other = self._run_plain(function, args, kwargs).result if alias == ("out",) else at(args, kwargs, alias)
             if not isinstance(other, api.tensor):
                 raise Unusable("there are several results")
-            if (tuple(other.shape), other.dtype) != (tuple(sample.shape), sample.dtype):
+            one, two = api.array(other), api.array(sample)
+            if (one.shape, one.dtype) != (two.shape, two.dtype):
                 raise Unusable("the operands differ in shape or dtype")
         try:
             with self._quiet():
                 instance = maker.like(copied(sample, api)) if from_sample else maker.fixed()
-                is_marked = mark and marked(instance, self.judge.metadata)
+                is_marked = mark and self.judge.marks and marked(instance, self.judge.metadata)
                 carried = self.judge.carried(instance)
                 if maker.reads_values:
                     # A copy: what the call writes must not be compared with itself.
