@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--override-coverage",
         action="append",
         default=[],
-        metavar="MODULE:TYPE[,TYPE]",
+        metavar="FILE_OR_MODULE:TYPE[,TYPE]",
         help="count which overridable functions reach these types while the tests run, and report what never did. What "
         "cannot be done is said in one line with exit status 4",
     )
@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--override-coverage-show-missing",
         action="store_true",
-        help="list in the summary what no test exercised",
+        help="list in the summary what no test exercised, the first names of each namespace; all with -v",
     )
     group.addoption(
         "--override-coverage-context",
@@ -63,6 +63,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="[TYPE=]PCT",
         help="exit with status 1 when less than this share of the operands was exercised, for any of the types or for "
         "the one that is named",
+    )
+    group.addoption(
+        "--override-coverage-fail-under-implemented",
+        action="append",
+        default=[],
+        metavar="[TYPE=]PCT",
+        help="the same for the share of what a type implements",
     )
     parser.addini(
         "tensorlike_as_torch",
@@ -96,10 +103,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", line)
     option = config.option
     if not option.override_coverage:
-        for name in ("html", "json", "fail_under", "api", "only", "show_missing", "context"):
+        names = ("html", "json", "fail_under", "fail_under_implemented", "api", "only", "show_missing", "context")
+        for name in names:
             if getattr(option, f"override_coverage_{name}") not in (None, [], False):
                 asked = f"--override-coverage-{name.replace('_', '-')}"
-                raise pytest.UsageError(f"{asked} needs --override-coverage=MODULE:TYPE")
+                raise pytest.UsageError(f"{asked} needs --override-coverage=FILE_OR_MODULE:TYPE")
         return
     from tensorlike.testing.pytest_plugin import start
 

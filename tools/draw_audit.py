@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import tensorlike as tl  # noqa: E402
+from tensorlike.overrides.audit import Outcome  # noqa: E402
+from tensorlike.overrides.audit.model import Totals  # noqa: E402
 
 PAGE = ROOT / "docs" / "writing-a-tensor-like-type.md"
 PICTURE = ROOT / "docs" / "_static" / "audit.svg"
@@ -26,15 +27,6 @@ STAGES = {
     "WithTable": "a table with one function",
     "Hasty": "unwrap the arguments, call",
     "Annotation": "also in lists, and rewrap",
-}
-
-#: The colours of a bar, from left to right, by what became of a call.
-PARTS = {
-    "answered by the type": "#1a7f46",
-    "fell back to plain tensors": "#6cb36a",
-    "not as the function promises": "#d9a400",
-    "refused": "#b8c0c8",
-    "failed": "#c62a2f",
 }
 
 
@@ -49,22 +41,13 @@ def stages() -> dict[str, type]:
     return {name: namespace[name] for name in STAGES}
 
 
-def parts(row: Any) -> str:
-    """Return which part of a bar the call of a row belongs to."""
-    if row.passed:
-        return "fell back to plain tensors" if row.outcome.value == "fallback" else "answered by the type"
-    if row.outcome.value in ("not_implemented", "refused"):
-        return "refused"
-    return "failed" if row.outcome.value in ("raised", "recursed") else "not as the function promises"
-
-
-def audited() -> Iterator[tuple[str, float, Counter[str]]]:
-    """Yield the name, the coverage and the counted calls of each stage."""
+def audited() -> Iterator[tuple[str, Totals]]:
+    """Yield the name and the totals of each stage."""
     for name, kind in stages().items():
         report = tl.overrides.audit(
             kind, from_dense=lambda tensor, kind=kind: kind(tensor, "Exeter"), to_dense=lambda a: a.tensor
         )
-        yield name, report.coverage, Counter(parts(row) for row in report.rows if row.called)
+        yield name, report.totals
 
 
 def picture() -> str:
@@ -72,24 +55,25 @@ def picture() -> str:
     width, left, bar = 760, 250, 420
     lines = []
     y = 52
-    for name, coverage, counted in audited():
-        total = sum(counted.values())
+    stages = list(audited())
+    words = [word for word in Outcome if word is not Outcome.NOT_CALLED and any(t.outcomes[word] for _, t in stages)]
+    for name, totals in stages:
         lines.append(f'<text x="16" y="{y + 14}" class="name">{name}</text>')
         lines.append(f'<text x="16" y="{y + 31}" class="soft">{STAGES[name]}</text>')
         x = float(left)
-        for part, colour in PARTS.items():
-            share = bar * counted[part] / total
+        for word in words:
+            share = bar * totals.outcomes[word] / totals.called
             if share:
-                lines.append(f'<rect x="{x:.1f}" y="{y}" width="{share:.1f}" height="32" fill="{colour}"/>')
+                lines.append(f'<rect x="{x:.1f}" y="{y}" width="{share:.1f}" height="32" fill="{word.colour}"/>')
             x += share
-        lines.append(f'<text x="{left + bar + 12}" y="{y + 22}" class="share">{coverage:.1f} %</text>')
+        lines.append(f'<text x="{left + bar + 12}" y="{y + 22}" class="share">{totals.coverage:.1f} %</text>')
         y += 50
     x = 16.0
     y += 10
-    for part, colour in PARTS.items():
-        lines.append(f'<rect x="{x:.0f}" y="{y - 10}" width="11" height="11" rx="2" fill="{colour}"/>')
-        lines.append(f'<text x="{x + 16:.0f}" y="{y}" class="key">{part}</text>')
-        x += 30 + 6.1 * len(part)
+    for word in words:
+        lines.append(f'<rect x="{x:.0f}" y="{y - 10}" width="11" height="11" rx="2" fill="{word.colour}"/>')
+        lines.append(f'<text x="{x + 16:.0f}" y="{y}" class="key">{word.label}</text>')
+        x += 30 + 6.1 * len(word.label)
     y += 16
     style = (
         ".name{font:600 14px ui-monospace,Menlo,Consolas,monospace}.share{font:600 15px system-ui,sans-serif}"

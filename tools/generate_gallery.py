@@ -48,8 +48,6 @@ GALLERY = (
 #: The types that `--check` audits: quick ones.
 CHECKED = ("DualTensor", "SecretTensor")
 
-#: The kinds of answers, in the order of the badge, with colours.
-KINDS = {"answered": "#2da44e", "falls back": "#54aeff", "refused": "#d0d7de", "faults": "#cf222e"}
 SHOWS = "What it shows of the protocol:"
 
 
@@ -60,64 +58,65 @@ def module_of(stem: str) -> ModuleType:
     return importlib.import_module(f"examples.gallery.{stem}")
 
 
-def kind_of(row: Any) -> str:
-    """Return the kind of answer that a row of an audit stands for; "" if there was no call."""
-    outcome = row.outcome.value
-    # A parameter for which the type returns NotImplemented is refused: the caller gets a TypeError that says so.
-    declined = row.signature and all("no implementation found" in problem.text for problem in row.signature)
-    if outcome == "not_called":
-        return ""
-    if row.value.value == "differs" or outcome == "recursed" or (row.signature and not declined):
-        return "faults"
-    if outcome in ("not_implemented", "refused") or declined or row.error_type == "NotImplementedError":
-        return "refused"
-    if outcome == "raised":
-        return "faults"
-    return "falls back" if row.type_lost else "answered"
-
-
-def audited(stem: str, name: str) -> dict[str, int]:
-    """Audit a type and return the numbers of its answers."""
+def audited(stem: str, name: str) -> dict[str, float]:
+    """Audit a type and return the totals of the report, without the words of no call."""
     import tensorlike as tl
 
     report = tl.overrides.audit(getattr(module_of(stem), name))
-    found = dict.fromkeys(KINDS, 0)
-    for row in report.rows:
-        kind = kind_of(row)
-        if kind:
-            found[kind] += 1
-        if kind == "faults":
+    for row in report.worst():
+        if row.verdict.tint == "wrong":
             print(f"{name}: {row.function}, {row.operand}: {'; '.join(row.faults)}", file=sys.stderr)
-    return {"calls": sum(found.values()), **found}
+    return {word: number for word, number in report.totals.to_dict().items() if number and word != "not_called"}
 
 
-def shares(counts: dict[str, int]) -> dict[str, float]:
-    """Return the percentage of each kind of answer."""
-    return {kind: 100 * counts[kind] / counts["calls"] for kind in KINDS}
+def words(counts: dict[str, float]) -> Iterator[tuple[Any, int]]:
+    """Yield the words that calls of a type are counted under, in the order of the table, with their numbers."""
+    from tensorlike.overrides.audit import Outcome
+
+    yield from ((word, int(counts[word.value])) for word in Outcome if word.value in counts)
 
 
-def badge(name: str, counts: dict[str, int]) -> str:
+def faults(counts: dict[str, float]) -> int:
+    """Return the number of calls that went wrong."""
+    return sum(number for word, number in words(counts) if word.tint == "wrong")
+
+
+def badge(name: str, counts: dict[str, float]) -> str:
     """Draw the answers of a type as a bar."""
-    percent = shares(counts)
-    words = f"{percent['answered']:.0f} % answered"
-    if percent["falls back"] >= 0.5:
-        words += f", {percent['falls back']:.0f} % fall back"
-    words += f", {counts['faults'] or 'no'} fault{'s' if counts['faults'] != 1 else ''}"
+    calls, wrong = counts["calls"], faults(counts)
+    text = f"{counts['coverage']:.0f} % nothing wrong"
+    refused = counts["calls"] - counts["counted"]
+    if refused:
+        text += f", {refused / calls * 100:.0f} % refused on purpose"
+    elif wrong:
+        text += f", {wrong} wrong"
     width, left = 300, 46
     parts, at = [], float(left)
-    for kind, colour in KINDS.items():
-        size = (width - left) * percent[kind] / 100
-        if size:
-            parts.append(f'<rect x="{at:.1f}" width="{size:.1f}" y="15" height="5" fill="{colour}"/>')
+    for word, number in words(counts):
+        size = (width - left) * number / calls
+        parts.append(f'<rect x="{at:.1f}" width="{size:.1f}" y="15" height="5" fill="{word.colour}"/>')
         at += size
-    title = f"Audit of {name}: " + ", ".join(f"{kind} {counts[kind]}" for kind in KINDS)
+    title = f"Audit of {name}: " + ", ".join(f"{word.label} {number}" for word, number in words(counts))
     font = 'font-family="Verdana,DejaVu Sans,sans-serif" font-size="10"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{title}">\n'
         f"<title>{title}</title>\n"
         f'<rect width="{width}" height="20" fill="#f6f8fa"/><rect width="{left}" height="20" fill="#424a53"/>\n'
         f'<text x="7" y="14" fill="#ffffff" {font}>audit</text>\n'
-        f'<text x="{left + 7}" y="11" fill="#24292f" {font}>{words}</text>\n' + "\n".join(parts) + "\n</svg>\n"
+        f'<text x="{left + 7}" y="11" fill="#24292f" {font}>{text}</text>\n' + "\n".join(parts) + "\n</svg>\n"
+    )
+
+
+def in_words(name: str, counts: dict[str, float]) -> str:
+    """Return the audit of a type in a sentence, with the words and numbers that its command prints."""
+    meant = counts["counted"] < counts["calls"]
+    numbers = ", ".join(
+        f"{word.label} {number}{' (on purpose)' if meant and word.value == 'refused' else ''}"
+        for word, number in words(counts)
+    )
+    return (
+        f"`{name}`, {counts['calls']} calls of the audit: {numbers}. Of the {counts['counted']} that count, "
+        f"{counts['coverage']:.1f} % are answered with nothing wrong."
     )
 
 
@@ -148,19 +147,13 @@ def body_of(function: Callable[[], None]) -> str:
     return textwrap.dedent("\n".join(lines[first.lineno - 1 :]))
 
 
-def page(stem: str, names: tuple[str, ...], title: str, audits: dict[str, dict[str, int]]) -> str:
+def page(stem: str, names: tuple[str, ...], title: str, audits: dict[str, dict[str, float]]) -> str:
     """Return the page of a file."""
     module = module_of(stem)
     first, rest, shows = described(module)
     lines = [f"# {title}", "", first, "", *([rest, ""] if rest else []), f"**{SHOWS}** {shows}", ""]
     for name in names:
-        counts, percent = audits[name], shares(audits[name])
-        lines += [f"![Audit of {name}](badges/{name}.svg)", ""]
-        lines += [f"`{name}`: of {counts['calls']} calls of the audit, " + ", ".join(
-            f"{counts[kind]} {words} ({percent[kind]:.1f} %)"
-            for kind, words in (("answered", "are answered"), ("falls back", "fall back to a plain tensor"),
-                                ("refused", "are refused with a TypeError"))
-        ) + f", {counts['faults'] or 'none'} went wrong.", ""]  # fmt: skip
+        lines += [f"![Audit of {name}](badges/{name}.svg)", "", in_words(name, audits[name]), ""]
     commands = [f"tensorlike audit examples/gallery/{stem}.py:{name}" for name in names]
     lines += ["```sh", f"python examples/gallery/{stem}.py", *commands, "```", ""]
     lines += [
@@ -174,7 +167,7 @@ def page(stem: str, names: tuple[str, ...], title: str, audits: dict[str, dict[s
     return "\n".join(lines)
 
 
-def index(audits: dict[str, dict[str, int]]) -> str:
+def index(audits: dict[str, dict[str, float]]) -> str:
     """Return the index page."""
     rows = []
     for stem, names, title in GALLERY:
@@ -193,9 +186,9 @@ gradients where they make sense, and with plain tensors and numbers among its op
 {table}
 
 The audit calls every public function with the type in each operand position and compares values with those of plain
-tensors. *Answered* calls give the type, or what is no tensor; those that *fall back* give a plain tensor, by design or
-because the type has no rule; *refused* calls are a `TypeError` that names the function and the type. A *fault* is a
-wrong value, a crash, or a parameter that is not taken. The numbers are in [`audits.json`](audits.json), written by
+tensors. Each call is counted under one word; [this page](../reference/audit-words.md) explains them. Most of these
+types mean to refuse what they have no rule for, and say so in their class (`"refusals": "ok"`): then the percentage is
+of the other calls. The numbers are in [`audits.json`](audits.json), written by
 `python tools/generate_gallery.py`.
 
 ```{{toctree}}
@@ -212,7 +205,7 @@ with metadata; [`scalar_tensor.py`](../../examples/scalar_tensor.py), a scaled i
 """
 
 
-def files(audits: dict[str, dict[str, int]]) -> Iterator[tuple[Path, str]]:
+def files(audits: dict[str, dict[str, float]]) -> Iterator[tuple[Path, str]]:
     """Yield every file that is generated, with its text."""
     yield AUDITS, json.dumps(audits, indent=1) + "\n"
     yield DOCS / "index.md", index(audits)

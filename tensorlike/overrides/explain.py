@@ -138,9 +138,7 @@ def _operands(
     )
 
 
-def operands_of(
-    parameters: Sequence[Parameter], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> tuple[Any, ...]:
+def operands_of(parameters: Sequence[Parameter], args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the operands of a call in the order in which dispatch looks at them, sequences and indices opened."""
     found: list[Any] = []
     index = 0

@@ -168,8 +168,8 @@ class TorchTrace:
         torch_or_error("trace(api='torch')")
         self.overrides: Any = importlib.import_module("torch.overrides")
         self.log = log
-        log.named = lambda function: self.overrides.resolve_name(function) or getattr(
-            function, "__name__", repr(function)
+        log.named = lambda function: (
+            self.overrides.resolve_name(function) or getattr(function, "__name__", repr(function))
         )
         self._level = Level(log, None, 0)
         self._default = importlib.import_module("torch").Tensor.__torch_function__.__func__

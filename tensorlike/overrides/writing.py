@@ -153,6 +153,14 @@ def registered_implementations(cls: type) -> list[Callable[..., Any]]:
     )
 
 
+def registered_entries(cls: type) -> list[tuple[Any, Any]]:
+    """Return (registered function, form) of every function that an implementation of `cls` or of its bases answers."""
+    found: dict[Any, Any] = {}
+    for base in reversed(cls.__mro__):
+        found.update({key: entry.registered for key, entry in base.__dict__.get(_TABLE, {}).items()})
+    return [(registered, key) for key, registered in found.items()]
+
+
 def _register(cls: type, entries: Sequence[_Entry], *, again: bool = True) -> None:
     """Add `entries` to the table of `cls`, all of them or none; `again`: one may be there already and is replaced."""
     with _lock:

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from .handler_lines import Branch, Handler, Hit
+from .implemented_functions import Rule
 from .override_coverage import Count, Recorder
 
 __all__ = ["CoverageReport", "HandlerCoverage", "TypeCoverage", "displayed", "matches"]
@@ -106,9 +107,24 @@ class TypeCoverage:
                 of_operand[context] = of_operand.get(context, 0) + times
             if result:
                 self.results.setdefault((function, operand), set()).add(result)
+        #: What the type implements: each function and operand of its rules, and whether a test exercised it.
+        self.implemented = self._implemented(recorder.rules, only)
         self.functions = {function for function, _ in self.operands}
         #: The functions that no test called with the type in any operand.
         self.missed_functions = self.functions - {function for (function, _), found in self.operands.items() if found}
+
+    def _implemented(self, rules: Sequence[Rule], only: Sequence[str]) -> dict[tuple[str, str], bool]:
+        return {
+            (rule.function, operand): any(self.operands.get(place) for place in places)
+            for rule in rules
+            if matches(rule.function, only)
+            for operand, places in rule.operands.items()
+        }
+
+    @property
+    def implemented_percent(self) -> float | None:
+        """The share of the operands of what the type implements that a test exercised; None where that is not known."""
+        return _percent(sum(self.implemented.values()), len(self.implemented)) if self.implemented else None
 
     @property
     def exercised(self) -> int:
@@ -124,18 +140,39 @@ class TypeCoverage:
         """Return (function, operand) of each operand that no test exercised."""
         return [key for key, found in self.operands.items() if not found]
 
-    def missing(self) -> list[str]:
-        """Return what no test exercised, as short as can be: `linalg.*`, `exp`, `cat(out)`."""
+    def missing(self, *, every: bool = False) -> list[str]:
+        """Return what no test exercised, as short as can be: `linalg.*`, `exp`, `cat(out)`.
+
+        Of what a namespace lacks the first are named, all with `every`.
+        """
         untouched = {name for name, exercised, _ in self.namespaces() if not exercised}
-        found: dict[str, list[str]] = {}
+        found: dict[str, dict[str, list[str]]] = {}
         for function, operand in self.never():
             namespace = _namespace(function)
+            short = function.partition(".")[2]
+            of_namespace = found.setdefault(namespace, {})
             if namespace in untouched:
-                found[(namespace.partition(".")[2] or namespace) + ".*"] = []
+                of_namespace[_all_of(namespace)] = []
             elif function in self.missed_functions:
-                found[function.partition(".")[2]] = []
+                of_namespace[short] = []
             else:
-                found.setdefault(function.partition(".")[2], []).append(operand)
+                of_namespace.setdefault(short, []).append(operand)
+        lines = []
+        for namespace, names in found.items():
+            told = [name + (f"({', '.join(operands)})" if operands else "") for name, operands in names.items()]
+            if not every and len(told) > _NAMED:
+                told = [*told[: _NAMED - 1], f"{len(told) - _NAMED + 1} more of {_all_of(namespace)}"]
+            lines += told
+        return lines
+
+    def missing_implemented(self) -> list[str]:
+        """Return what no test exercised of what the type implements: `exp`, `add(other)`."""
+        found: dict[str, list[str]] = {}
+        whole = {function for function, _ in self.implemented}
+        whole -= {function for (function, _), exercised in self.implemented.items() if exercised}
+        for (function, operand), exercised in self.implemented.items():
+            if not exercised:
+                found.setdefault(function.partition(".")[2], []).extend(() if function in whole else (operand,))
         return [name + (f"({', '.join(operands)})" if operands else "") for name, operands in found.items()]
 
     def namespaces(self) -> Iterator[tuple[str, int, int]]:
@@ -163,10 +200,26 @@ class TypeCoverage:
             "functions_missed": len(self.missed_functions),
             "exercised": self.exercised,
             "operands": len(self.operands),
+            "implemented": None
+            if self.implemented_percent is None
+            else {
+                "percent": round(self.implemented_percent, 2),
+                "exercised": sum(self.implemented.values()),
+                "operands": len(self.implemented),
+                "never": [list(key) for key, exercised in self.implemented.items() if not exercised],
+            },
             "calls": calls,
             "never": [list(key) for key in self.never()],
             "other_functions": dict(sorted(self.others.items())),
         }
+
+
+#: The names of one namespace that the list of what is missing has, unless all are asked for.
+_NAMED = 8
+
+
+def _all_of(namespace: str) -> str:
+    return (namespace.partition(".")[2] or namespace) + ".*"
 
 
 def _namespace(function: str) -> str:
@@ -177,6 +230,10 @@ def _namespace(function: str) -> str:
 
 def _percent(part: int, whole: int) -> float:
     return 100.0 * part / whole if whole else 0.0
+
+
+def _share(percent: float | None) -> str:
+    return "-" if percent is None else displayed(percent) + "%"
 
 
 class CoverageReport:
@@ -198,43 +255,73 @@ class CoverageReport:
         """The share of the operands of all types that was exercised."""
         return _percent(sum(c.exercised for c in self.types), sum(len(c.operands) for c in self.types))
 
-    def failures(self, fail_under: Mapping[str, float]) -> list[str]:
-        """Return a line for each type whose coverage is below its limit; "" is the limit of those not named."""
+    @property
+    def implemented_percent(self) -> float | None:
+        """The share of the operands of all rules of all types that was exercised; None where no rule is known."""
+        found = [exercised for covered in self.types for exercised in covered.implemented.values()]
+        return _percent(sum(found), len(found)) if found else None
+
+    def failures(self, fail_under: Mapping[str, float], implemented: Mapping[str, float] | None = None) -> list[str]:
+        """Return a line for each type whose coverage is below its limit; "" is the limit of those not named.
+
+        `implemented` has limits of the coverage of what a type implements.
+        """
         found = []
         for covered in self.types:
-            limit = fail_under.get(covered.name, fail_under.get(""))
-            if limit is not None and covered.percent < limit:
-                # Rounded down, so that the figure is below the limit too.
-                total = math.floor(covered.percent * 100) / 100
-                found.append(
-                    f"Coverage failure: {covered.name}: total of {total:.2f} is less than fail-under={limit:g}"
-                )
+            for percent, limits, what, option in (
+                (covered.percent, fail_under, "total", "fail-under"),
+                (covered.implemented_percent, implemented or {}, "implemented", "fail-under-implemented"),
+            ):
+                limit = limits.get(covered.name, limits.get(""))
+                if limit is None:
+                    continue
+                if percent is None:
+                    found.append(
+                        f"Coverage failure: {covered.name}: what it implements is not known, so {option}={limit:g} "
+                        "cannot be met"
+                    )
+                elif percent < limit:
+                    # Rounded down, so that the figure is below the limit too.
+                    total = math.floor(percent * 100) / 100
+                    found.append(
+                        f"Coverage failure: {covered.name}: {what} of {total:.2f} is less than {option}={limit:g}"
+                    )
         return found
 
-    def rows(self) -> list[tuple[str, int, int, int, int, str]]:
-        """Return (name, functions, missed, operands, missed, cover) of each type and, at the end, of all."""
+    def rows(self) -> list[tuple[str, int, int, int, int, str, str]]:
+        """Return (name, functions, missed, operands, missed, cover, implemented) of each type, then of all."""
         rows = [
-            (c.name, len(c.functions), len(c.missed_functions), len(c.operands), len(c.never()), displayed(c.percent))
+            (
+                c.name,
+                len(c.functions),
+                len(c.missed_functions),
+                len(c.operands),
+                len(c.never()),
+                displayed(c.percent) + "%",
+                _share(c.implemented_percent),
+            )
             for c in self.types
         ]
         sums = [sum(int(row[column]) for row in rows) for column in range(1, 5)]
-        return [*rows, ("TOTAL", sums[0], sums[1], sums[2], sums[3], displayed(self.percent))]
+        totals = displayed(self.percent) + "%", _share(self.implemented_percent)
+        return [*rows, ("TOTAL", sums[0], sums[1], sums[2], sums[3], *totals)]
 
     def lines(self, *, every: bool = False, show_missing: bool = False, width: int = 100) -> Iterator[str]:
         """Yield the summary for a terminal; with `every`, by namespace and outcome too."""
         rows = self.rows()
         names = max(len("Name"), *(len(row[0]) for row in rows))
-        head = f"{'Name':<{names}}  Functions  Missed  Operands  Missed  Cover"
+        head = f"{'Name':<{names}}  Functions  Missed  Operands  Missed   Cover  Implemented"
         indent = " " * (len(head) + 3) if width - len(head) >= 43 else " " * 4
         yield head + ("   Missing" if show_missing else "")
         ruler = "-" * (len(head) + (10 if show_missing else 0))
         yield ruler
-        missing = [covered.missing() if show_missing else [] for covered in self.types]
-        for (name, functions, unused, operands, never, cover), absent in zip(rows, [*missing, []]):
+        missing = [_absent(covered, every) if show_missing else [] for covered in self.types]
+        for (name, functions, unused, operands, never, cover, own), absent in zip(rows, [*missing, []]):
             if name == "TOTAL":
                 yield ruler
-            line = f"{name:<{names}}  {functions:>9}  {unused:>6}  {operands:>8}  {never:>6}  {cover:>4}%"
-            told = textwrap.wrap(", ".join(absent), width - len(indent), break_on_hyphens=False)
+            line = f"{name:<{names}}  {functions:>9}  {unused:>6}  {operands:>8}  {never:>6}  {cover:>6}  {own:>11}"
+            lines = (textwrap.wrap(text, width - len(indent), break_on_hyphens=False) for text in absent)
+            told = [part for parts in lines for part in parts]
             if len(indent) > 4:
                 yield line + ("   " + told.pop(0) if told else "")
             else:
@@ -267,6 +354,15 @@ class CoverageReport:
     def to_json(self) -> str:
         """Return the report as JSON."""
         return json.dumps({"version": 1, "types": {c.name: c.as_dict() for c in self.types}}, indent=1) + "\n"
+
+
+def _absent(covered: TypeCoverage, every: bool) -> list[str]:
+    """Return what was missed of a type: of what it implements, where that is known, and of everything."""
+    of_all = ", ".join(covered.missing(every=every))
+    if not covered.implemented:
+        return [of_all]
+    own = ", ".join(covered.missing_implemented()) or "nothing"
+    return [f"of what it implements: {own}", f"of all: {of_all or 'nothing'}"]
 
 
 def _some(names: Sequence[str], every: bool) -> str:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
-__all__ = ["Branch", "Handler", "LineTracer", "handlers_of", "line_tracer"]
+__all__ = ["Branch", "Handler", "LineTracer", "function_of", "handlers_of", "line_tracer"]
 
 #: The file and the first line of a handler.
 Place = tuple[str, int]
@@ -116,14 +116,14 @@ def handlers_of(kind: type, library_types: Iterable[type]) -> list[Handler]:
         functions = [(f"{owner.__qualname__}.__torch_function__", owner.__dict__.get("__torch_function__"))]
         functions += [(f"{f.__qualname__}", f) for f in registered_implementations(owner)]
         for name, value in functions:
-            function = _function_of(value)
+            function = function_of(value)
             if function is not None:
                 handler = Handler(name, function)
                 found.setdefault(handler.place, handler)
     return list(found.values())
 
 
-def _function_of(value: Any) -> FunctionType | None:
+def function_of(value: Any) -> FunctionType | None:
     """Return the Python function that runs when a class attribute is called."""
     for _ in range(10):  # Wrappers in wrappers.
         if isinstance(value, classmethod | staticmethod):

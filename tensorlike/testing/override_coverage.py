@@ -21,6 +21,7 @@ from tensorlike.overrides.writing import TensorLike
 
 from .covered_functions import functions_for
 from .handler_lines import Handler, LineTracer, handlers_of
+from .implemented_functions import rules_of
 
 __all__ = ["ANSWERED", "NOT_IMPLEMENTED", "RAISED", "Recorder", "inherits_default"]
 
@@ -45,6 +46,8 @@ class Recorder:
         self.functions = functions_for(kind, api)
         self.functions.check(kind)
         self.kind = kind
+        #: What the type implements: read before its `__torch_function__` is replaced.
+        self.rules = rules_of(kind, self.functions)
         self.paused = False
         #: What traces the lines of the type's handlers, if anything does.
         self.lines: LineTracer | None = None

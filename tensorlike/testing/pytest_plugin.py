@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,27 +55,25 @@ def start(config: pytest.Config) -> None:
     config.add_cleanup(coverage.stop)
 
 
-def _limits(asked: list[str], types: Iterable[str]) -> dict[str, float]:
+def _limits(asked: list[str], types: Iterable[str], option: str) -> dict[str, float]:
     """Return the percentage that each type has to reach; "" stands for those that are not named."""
     limits = {}
     for part in (part.strip() for text in asked for part in text.split(",")):
         name, _, percentage = part.rpartition("=")
         found = [full for full in types if name in (full, full.rpartition(":")[2])] if name else [""]
         if not found:
-            raise pytest.UsageError(
-                f"--override-coverage-fail-under: --override-coverage names no type {name!r}, only {', '.join(types)}"
-            )
-        limits.update(dict.fromkeys(found, _percentage(percentage)))
+            raise pytest.UsageError(f"{option}: --override-coverage names no type {name!r}, only {', '.join(types)}")
+        limits.update(dict.fromkeys(found, _percentage(percentage, option)))
     return limits
 
 
-def _percentage(text: str) -> float:
+def _percentage(text: str, option: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if not 0 <= value <= 100:
-        raise pytest.UsageError(f"--override-coverage-fail-under takes a percentage from 0 to 100, not {text!r}")
+        raise pytest.UsageError(f"{option} takes a percentage from 0 to 100, not {text!r}")
     return value
 
 
@@ -126,15 +125,36 @@ def _recorders(asked: list[str], api: str | None) -> Iterator[tuple[str, Recorde
     for part in (part.strip() for text in asked for part in text.split(",")):
         module, _, name = part.rpartition(":")
         where = module or where
-        if not where or not name or where.endswith(".py") or "/" in where:
+        if not where or not name:
             raise pytest.UsageError(
-                f"--override-coverage takes MODULE:TYPE[,TYPE], such as mypackage.units:Units, not {part!r}"
+                f"--override-coverage takes FILE_OR_MODULE:TYPE[,TYPE], such as mypackage/units.py:Units, not {part!r}"
             )
         try:
-            with target(f"{where}:{name}") as (_, kind):
+            with target(f"{_module_of(where)}:{name}") as (_, kind):
                 yield f"{where}:{name}", Recorder(kind, api or "tensorlike")
         except (AuditError, ValueError) as error:
             raise pytest.UsageError(f"--override-coverage={where}:{name}: {error}") from None
+
+
+def _module_of(where: str) -> str:
+    """Return the name of a module that is named by its file, and make sure that tests import the same one.
+
+    The name is that by which pytest and tests import it: with the packages that the file lies in. The folder of the
+    outermost one is on the import path from then on, as pytest does with those of tests.
+    """
+    if not where.endswith(".py"):
+        if "/" in where:
+            raise pytest.UsageError(f"--override-coverage: {where} is no Python file: its name must end with .py")
+        return where
+    path = Path(where).resolve()
+    if not path.is_file():
+        raise pytest.UsageError(f"--override-coverage: there is no file {where}")
+    names, folder = [path.stem], path.parent
+    while (folder / "__init__.py").is_file():
+        names, folder = [folder.name, *names], folder.parent
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    return ".".join(names)
 
 
 class OverrideCoverage:
@@ -144,7 +164,13 @@ class OverrideCoverage:
         option = config.option
         self.config = config
         self.recorders: dict[str, Recorder] = dict(_recorders(option.override_coverage, option.override_coverage_api))
-        self.fail_under = _limits(option.override_coverage_fail_under, self.recorders)
+        self.fail_under, self.fail_under_implemented = (
+            _limits(asked, self.recorders, f"--override-coverage-{name}")
+            for asked, name in (
+                (option.override_coverage_fail_under, "fail-under"),
+                (option.override_coverage_fail_under_implemented, "fail-under-implemented"),
+            )
+        )
         self.handlers = {name: recorder.handlers() for name, recorder in self.recorders.items()}
         self.lines: LineTracer | None = self._line_tracer() if option.override_coverage_html else None
         self.watching: list[Recorder | LineTracer] = [*self.recorders.values(), *filter(None, [self.lines])]
@@ -246,7 +272,7 @@ class OverrideCoverage:
             return
         self.report = self._report([found, *self.from_workers])
         self._write(self.report)
-        self.problems += self.report.failures(self.fail_under)
+        self.problems += self.report.failures(self.fail_under, self.fail_under_implemented)
         if self.problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -316,7 +342,10 @@ def fail_unless_overridden(func: Callable[..., Any], kind: type, *, operand: str
     if not inherits_default(kind, api.default_implementation):
         good.add(Outcome.INHERITED)
     bad = [
-        f"{row.operand}: {_outcome(row)}{_why(row)}" for row in called if row.outcome not in good or row.by_default
+        f"{row.operand}: {_outcome(row)}{_why(row)}"
+        for row in called
+        # A handler that unwraps and rewraps everything answers without a rule for this function.
+        if row.outcome not in good or row.by_default or (row.on_plain and not row.answered_by)
     ]
     if not called:
         bad = [f"{row.operand}: not called: {row.reason}" for row in rows]
@@ -346,8 +375,11 @@ def _listing(func: Callable[..., Any]) -> tuple[Any, str]:
 
 
 def _outcome(row: Any) -> str:
-    asked = row.outcome.value == "own"
-    return "Tensor's own implementation computes it" if row.by_default and asked else str(row.outcome.label)
+    if row.outcome.value == "own":
+        if row.by_default:
+            return "Tensor's own implementation computes it"
+        return "the function is called again on plain tensors, by code for any function"
+    return "NotImplemented" if row.left_out else str(row.outcome.label)
 
 
 def _why(row: Any) -> str:

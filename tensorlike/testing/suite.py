@@ -30,10 +30,22 @@ import pytest
 
 from tensorlike.autograd import grad
 from tensorlike.autograd.tensor_base import wrap
+from tensorlike.dispatch.pytree import instances
+from tensorlike.dispatch.signature import NESTED
 from tensorlike.overrides.audit.arguments import at, difference, lost, mapped, shown_call
+from tensorlike.overrides.audit.metadata import (
+    Metadata,
+    attribute_reader,
+    carried,
+    declared,
+    lost_attributes,
+    marked,
+    same,
+)
 from tensorlike.tensor.tensor import Tensor
 
 from .suite_calls import Case, cases, output_cases, suite_api
+from .suite_programs import PROGRAMS, Runner, functions_of
 
 __all__ = ["TensorLikeSuite", "TensorSubclassSuite"]
 
@@ -58,6 +70,11 @@ class _Item:
         self.dtype = dtype
 
     @property
+    def program(self) -> str:
+        """The name of the program, where the check is of one."""
+        return self.function
+
+    @property
     def id(self) -> str:
         return "-".join(part for part in (self.function, self.operand, self.dtype) if part)
 
@@ -76,7 +93,10 @@ class TensorLikeSuite:
     The subclass's name begins with `Test`; it defines `make_operand` and `to_dense` and sets the attributes below.
     There is a test for each function and operand position (`mul-input`, `mul-other`: the other operands are plain
     tensors, so that the type is tried on the left and on the right), one with instances everywhere, and tests of
-    in-place functions, `out=`, gradients, pickle and deepcopy.
+    in-place functions, `out=`, gradients, pickle and deepcopy. Each call must leave its operands as plain tensors are
+    left, and its results must carry what the operands carry, as far as `attributes` names it.
+    Short programs as users write them (a training step, indexing, sorting a list) are tests too, those that ask the
+    type about supported functions alone.
 
     >>> from tensorlike.testing import TensorLikeSuite
     >>> class Celsius:
@@ -104,14 +124,20 @@ class TensorLikeSuite:
     dtypes: ClassVar[Sequence[str]] = ("float32",)
     #: Globs of functions whose results are no instances of the type by design.
     plain_results: ClassVar[Sequence[str]] = ()
+    #: Names of attributes that results share with their operands, and that survive pickle and deepcopy.
+    attributes: ClassVar[Sequence[str]] = ()
     #: The features of the type. Gradients flow through `make_operand` and `to_dense`.
     gradients: ClassVar[bool] = False
     inplace: ClassVar[bool] = True
     out: ClassVar[bool] = True
     pickle: ClassVar[bool] = True
     deepcopy: ClassVar[bool] = True
+    #: Whether instances have the methods and operators of tensors, and whether programs are run.
+    methods: ClassVar[bool] = True
+    programs: ClassVar[bool] = True
     #: Glob -> reason. `"linalg.*"` covers every test of these functions, `"out:add"` one kind of test of one function,
-    #: `"pickle"` the test of that name. A gap that has been closed, or that matches nothing, makes tests fail.
+    #: `"program:indexing"` one program, `"pickle"` the test of that name. A gap that has been closed, or that matches
+    #: nothing, makes tests fail.
     known_gaps: ClassVar[Mapping[str, str]] = {}
 
     def make_operand(self, tensor: Any) -> Any:
@@ -172,6 +198,10 @@ class TensorLikeSuite:
         """A deep copy has the type and the value, and memory of its own."""
         self._test(_Item("deepcopy", "", "", dtype))
 
+    def test_program(self, program: str) -> None:
+        """A short program as users write it gives what it gives with plain tensors."""
+        self._test(_Item("program", program, "", ""))
+
     def test_known_gaps_match(self) -> None:
         """Every gap covers a test: otherwise it is a typo, or its function is gone."""
         idle = [gap for gap in self.known_gaps if not any(True for _ in self._covered(gap))]
@@ -189,7 +219,7 @@ class TensorLikeSuite:
         check = metafunc.function.__name__.removeprefix("test_")
         if check not in _CHECKS or getattr(TensorLikeSuite, metafunc.function.__name__, None) is not metafunc.function:
             return
-        names = [name for name in ("function", "operand", "dtype") if name in metafunc.fixturenames]
+        names = [name for name in ("function", "operand", "dtype", "program") if name in metafunc.fixturenames]
         items = list(self._items(check))
         if items:
             values = [tuple(getattr(item, name) for name in names) for item in items]
@@ -214,6 +244,10 @@ class TensorLikeSuite:
             return
         if check in ("round_trip", "pickle", "deepcopy"):
             yield from (_Item(check, "", "", dtype) for dtype in self.dtypes)
+            return
+        if check == "program":
+            supported = set(self._supported())
+            yield from (_Item(check, name, "", "") for name in PROGRAMS if functions_of(name) <= supported)
             return
         for name in self._supported():
             yield from self._items_of(check, name)
@@ -262,10 +296,12 @@ class TensorLikeSuite:
 
     def _covered(self, gap: str, function: str | None = None) -> Iterator[_Item]:
         for check in _CHECKS:
-            if function:
+            if function in PROGRAMS:
+                items = iter([_Item(check, function, "", "")] if check == "program" else [])
+            elif function:
                 switch = _SWITCHES.get(check)
                 switched_off = switch is not None and not getattr(self, switch)
-                about_type = check in ("round_trip", "pickle", "deepcopy")
+                about_type = check in ("round_trip", "pickle", "deepcopy", "program")
                 items = iter(()) if switched_off or about_type else self._items_of(check, function)
             else:
                 items = self._items(check)
@@ -327,7 +363,11 @@ class TensorLikeSuite:
                 continue
             tried = True
             words = shown_call(_short(item.function), case.args, case.kwargs, api)
-            yield case, expected, self._called(function.key, case, words), words
+            before = self._carried(case, function)
+            actual = self._called(function.key, case, words)
+            self._check_left(item, case, words)
+            self._check_carried(before, actual, words)
+            yield case, expected, actual, words
         if not tried:
             why = _NO_SAMPLE if item.operand else "make_operand holds no sample inputs with several tensors"
             raise _NoSample(f"{why} of {_short(item.function)} in {item.dtype}")
@@ -338,6 +378,39 @@ class TensorLikeSuite:
         except Exception as error:
             error.add_note(f"The call was {words}")
             raise
+
+    def _metadata(self) -> list[Metadata]:
+        """Return what instances carry: `attributes`, and those that the type declares."""
+        named = [attribute_reader(name, f"{type(self).__name__}.attributes") for name in self.attributes]
+        return [*named, *(one for one in declared(self._kind) if one.name not in self.attributes)]
+
+    def _carried(self, case: Case, function: Any) -> list[tuple[Metadata, Any]]:
+        """Return what the operand of a call carries; nothing for what results do not take after.
+
+        Where several operands differ, only the type knows what their result carries.
+        """
+        at_index = any(p.operand == NESTED for p in function.parameters)
+        found = instances([case.args, case.kwargs], self._kind)
+        if function.nowrap or at_index or not found:
+            return []
+        every = [dict(carried(instance, self._metadata())) for instance in found]
+        return [(one, value) for one, value in every[0].items()
+                if all(one in other and same(other[one], value) for other in every)]  # fmt: skip
+
+    def _check_carried(self, before: list[tuple[Metadata, Any]], actual: Any, words: str) -> None:
+        found = lost_attributes(before, actual, self._kind)
+        assert not found, f"{words} loses an attribute: {found}"
+
+    def _check_left(self, item: _Item, case: Case, words: str) -> None:
+        """Compare what a call that writes nothing has left in its operands with what it leaves in plain tensors."""
+        if suite_api().table[item.function].mutates.keys() - {"out"}:
+            return  # test_in_place compares what is written.
+        found = difference(
+            [case.dense_args, list(case.dense_kwargs.values())],
+            self._dense([case.args, list(case.kwargs.values())]),
+            suite_api(),
+        )
+        assert not found, f"{words} changes its operand: afterwards it is {found}"
 
     def _compare(self, expected: Any, actual: Any, words: str, values: bool) -> None:
         found = difference(expected, self._dense(actual), suite_api(), values=values)
@@ -404,6 +477,18 @@ class TensorLikeSuite:
         if not tried:
             raise _NoSample(f"no sample call of {_short(item.function)} is differentiable in {item.operand}")
 
+    def _check_program(self, item: _Item) -> None:
+        program = PROGRAMS[item.program]
+        switches = ("methods", "gradients", "inplace", "pickle", "deepcopy")
+        lacks = frozenset(switch for switch in switches if not getattr(self, switch))
+        ran = Runner(self._kind, self.make_operand, self.to_dense, suite_api(), lacks=lacks).run(program)
+        if ran.reason:
+            raise _NoSample(ran.reason)
+        if ran.error is not None:
+            ran.error.add_note(f"The program was {program.name!r} ({program.title}), at: {ran.line}")
+            raise ran.error
+        assert not ran.difference, f"the program {program.name!r} ({program.title}) gives {ran.difference}"
+
     def _instances(self, dtype: str) -> Iterator[Any]:
         made = False
         for shape in ((2, 2), *_SHAPES):
@@ -439,10 +524,11 @@ class TensorLikeSuite:
         found = difference(one, two, api)
         assert not found, f"{what} gives {found}"
         assert not np.shares_memory(api.array(one), api.array(two)), f"{what} shares memory with the original"
+        self._check_carried(carried(instance, self._metadata()), other, what)
 
 
 class TensorSubclassSuite(TensorLikeSuite):
-    """The suite for a subclass of Tensor: set `tensor_type`, and `attributes` that a copy must keep.
+    """The suite for a subclass of Tensor: set `tensor_type`. The attributes that it declares are compared, too.
 
     Instances are made with `tensor.as_subclass(tensor_type)`; override `make_operand` to give them their attributes.
 
@@ -457,15 +543,15 @@ class TensorSubclassSuite(TensorLikeSuite):
     """
 
     tensor_type: ClassVar[type]
-    #: Names of attributes that survive pickle and deepcopy.
-    attributes: ClassVar[Sequence[str]] = ()
     gradients: ClassVar[bool] = True
 
     def make_operand(self, tensor: Any) -> Any:
         """Return the tensor as an instance of `tensor_type`."""
         if getattr(type(self), "tensor_type", None) is None:
             raise NotImplementedError(f"{type(self).__name__} must set tensor_type, the subclass of Tensor to test")
-        return tensor.as_subclass(self.tensor_type)
+        made = tensor.as_subclass(self.tensor_type)
+        marked(made, declared(self.tensor_type))
+        return made
 
     def to_dense(self, operand: Any) -> Any:
         """Return the instance as a plain tensor on the same memory, at the same place in the graph."""
@@ -474,19 +560,20 @@ class TensorSubclassSuite(TensorLikeSuite):
         with DisableTorchFunction():
             return operand.as_subclass(Tensor)
 
-    def _same_but_apart(self, instance: Any, other: Any, what: str) -> None:
-        super()._same_but_apart(instance, other, what)
-        for name in self.attributes:
-            missing = not hasattr(other, name)
-            assert not missing, f"{what} loses the attribute {name!r}"
-            assert getattr(other, name) == getattr(instance, name), f"{what} changes the attribute {name!r}"
-
 
 #: Every kind of test, and the attribute that switches it off.
 _CHECKS = (
     "value", "mixed", "all_operands", "type", "in_place", "out", "gradient", "round_trip", "pickle", "deepcopy",
+    "program",
 )  # fmt: skip
-_SWITCHES = {"in_place": "inplace", "out": "out", "gradient": "gradients", "pickle": "pickle", "deepcopy": "deepcopy"}
+_SWITCHES = {
+    "in_place": "inplace",
+    "out": "out",
+    "gradient": "gradients",
+    "pickle": "pickle",
+    "deepcopy": "deepcopy",
+    "program": "programs",
+}
 
 
 @functools.cache

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tensorlike.overrides.audit import AuditRow, Outcome, SignatureFault, SignatureProblem, ValueCheck
+from tensorlike.overrides.audit import Outcome
 from tools import generate_gallery
-from tools.generate_gallery import AUDITS, DOCS, FOLDER, GALLERY, KINDS, ROOT
+from tools.generate_gallery import AUDITS, DOCS, FOLDER, GALLERY, ROOT
 
 STEMS = [stem for stem, _, _ in GALLERY]
 NAMES = [name for _, names, _ in GALLERY for name in names]
@@ -38,29 +38,36 @@ def test_an_example_runs_as_a_script() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_audits_have_no_faults(name: str) -> None:
     counts = json.loads(AUDITS.read_text(encoding="utf-8"))[name]
-    assert counts["faults"] == 0
-    assert counts["calls"] == sum(counts[kind] for kind in KINDS) > 300
-    text = (DOCS / "badges" / f"{name}.svg").read_text(encoding="utf-8")
-    assert f"answered {counts['answered']}, falls back {counts['falls back']}" in text
+    assert generate_gallery.faults(counts) == 0
+    assert counts["calls"] == sum(number for _, number in generate_gallery.words(counts)) > 300
+    assert counts["coverage"] == 100
+    # Badge and page have the words and numbers that the command prints.
+    badge = (DOCS / "badges" / f"{name}.svg").read_text(encoding="utf-8")
+    stem = next(stem for stem, names, _ in GALLERY if name in names)
+    page = (DOCS / f"{stem}.md").read_text(encoding="utf-8")
+    for word, number in generate_gallery.words(counts):
+        assert f"{word.label} {number}" in badge
+        assert f"{word.label} {number}" in page
 
 
-def test_kinds_of_answers() -> None:
-    def row(outcome: Outcome, **facts: object) -> AuditRow:
-        return AuditRow("tensorlike.f", "tensorlike", "function", "input", outcome, **facts)
+def test_a_page_says_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    from tensorlike.__main__ import main
 
-    def refused(text: str) -> list[SignatureProblem]:
-        return [SignatureProblem(SignatureFault.REFUSED, "dim", text, True)]
+    counts = json.loads(AUDITS.read_text(encoding="utf-8"))["DualTensor"]
+    assert main(["audit", f"{FOLDER}/dual_tensor.py:DualTensor", "--json", "--jobs", "1"]) == 0
+    totals = json.loads(capsys.readouterr().out)["totals"]
+    assert {word: number for word, number in totals.items() if number and word != "not_called"} == counts
 
-    kind = generate_gallery.kind_of
-    assert kind(row(Outcome.OWN)) == kind(row(Outcome.FALLBACK)) == "answered"
-    assert kind(row(Outcome.TYPE_LOST, type_lost=True)) == kind(row(Outcome.FALLBACK, type_lost=True)) == "falls back"
-    assert kind(row(Outcome.NOT_IMPLEMENTED)) == "refused"
-    assert (
-        kind(row(Outcome.OWN, signature=refused("f(dim=1): TypeError: no implementation found for 'f'"))) == "refused"
-    )
-    assert kind(row(Outcome.OWN, signature=refused("f() got an unexpected keyword argument 'dim'"))) == "faults"
-    assert kind(row(Outcome.RAISED)) == kind(row(Outcome.OWN, value=ValueCheck.DIFFERS)) == "faults"
-    assert kind(row(Outcome.NOT_CALLED)) == ""
+
+def test_a_word_of_the_table_is_drawn_and_named() -> None:
+    counts = {"calls": 10, "counted": 8, "coverage": 75.0, "own": 4, "through_plain": 2, "wrong_value": 2, "refused": 2}
+    drawn = generate_gallery.badge("Some", counts)
+    assert "own rule 4, through a plain tensor 2, refused 2, wrong value 2" in drawn
+    assert all(word.colour in drawn for word in (Outcome.OWN, Outcome.THROUGH_PLAIN, Outcome.WRONG_VALUE))
+    assert generate_gallery.faults(counts) == 2
+    sentence = generate_gallery.in_words("Some", counts)
+    assert "refused 2 (on purpose)" in sentence
+    assert "Of the 8 that count, 75.0 %" in sentence
 
 
 @pytest.mark.slow

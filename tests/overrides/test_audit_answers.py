@@ -65,8 +65,8 @@ def test_who_is_handed_the_result_did_not_answer(kind: type) -> None:
     report = audit(kind, only=[f"tensorlike.Tensor.{name}" for name in SAME])
     assert faults(report) == []
     assert {row.answered_by for row in report.rows} == {""}
-    expected = {Labelled: Outcome.FALLBACK, LabelledTensor: Outcome.OWN, LabelledAfterSuper: Outcome.OWN}[kind]
-    assert {row.outcome for row in report.rows if row.called} == {expected}
+    assert {row.outcome for row in report.rows if row.called} == {Outcome.OWN}
+    assert {row.on_plain for row in report.rows if row.called} == {kind is Labelled}
     assert {row.by_default for row in report.rows if row.called} == {kind is LabelledAfterSuper}
 
 
@@ -157,13 +157,14 @@ def test_implementations_and_policies_have_an_owner() -> None:
     own = outcomes(Wrapping, "tensorlike.sub", "tensorlike.cos")
     assert own["sub:input"].outcome is Outcome.OWN
     assert own["sub:input"].answered_by.startswith("Wrapping.subtracted (test_audit_answers.py:")
-    assert own["cos:input"].outcome is Outcome.FALLBACK
+    assert own["cos:input"].outcome is Outcome.THROUGH_PLAIN
     child = outcomes(More, "tensorlike.exp", "tensorlike.sub", "tensorlike.cos")
     assert child["exp:input"].outcome is Outcome.OWN
-    assert child["exp:out"].outcome is Outcome.NOT_IMPLEMENTED
+    assert child["exp:out"].outcome is Outcome.REFUSED
+    assert child["exp:out"].left_out
     # Wrapping's implementation makes a Wrapping.
     assert child["sub:input"].outcome is Outcome.TYPE_LOST
-    assert child["cos:input"].outcome is Outcome.FALLBACK
+    assert child["cos:input"].outcome is Outcome.THROUGH_PLAIN
 
 
 def test_variants_have_no_signature_of_their_own() -> None:

@@ -161,7 +161,7 @@ def test_json_to_standard_output(folder: Path, capsys: pytest.CaptureFixture[str
         assert report.target == "some_ducks:Boxed"
         assert report.type_name == "some_ducks.Boxed"
         assert [row.operand for row in report.rows] == ["input", "other", "out"]
-        assert {row.outcome for row in report.rows} == {Outcome.FALLBACK}
+        assert {row.outcome for row in report.rows} == {Outcome.OWN}
 
 
 def test_json_to_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,7 +191,7 @@ def test_baseline(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*refusing, "--baseline", "good.json") == 1
     output = capsys.readouterr().out
     assert "3 regressions against good.json:" in output
-    assert "tensorlike.mul, other: was fallback, now NotImplemented: no implementation found" in output
+    assert "tensorlike.mul, other: was own rule, now refused: no implementation found" in output
     # Bad, but not worse than it was.
     assert run(*refusing, "--baseline", "bad.json") == 0
     assert run(*boxed, "--baseline", "bad.json") == 0

@@ -102,6 +102,18 @@ def test_every_report_is_written(package: Path, capsys: pytest.CaptureFixture[st
     assert f"{report.coverage:.0f}" in "".join(badge.itertext())
 
 
+def test_every_badge_is_written(package: Path) -> None:
+    """Also those of pyproject.toml, which names one or several."""
+    assert main([*WRONG, "--badge=badge.svg", "--badge=badge.json"]) == 0
+    message = json.loads((package / "badge.json").read_text())["message"]
+    assert message in "".join(ElementTree.parse("badge.svg").getroot().itertext())
+    table = "[tool.tensorlike.audit]\nonly = ['tensorlike.neg']\nbadge = {}\n"
+    for kept in ("['one.svg', 'one.json']", "'two.svg'"):
+        (package / "pyproject.toml").write_text(table.format(kept))
+        assert main(["audit", "kinds_of_tensors.types:Wrong"]) == 0
+    assert {"one.svg", "one.json", "two.svg"} <= {path.name for path in package.iterdir()}
+
+
 def test_a_badge_for_services_and_the_summary_of_a_job(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(package / "summary.md"))
     (package / "summary.md").write_text("before\n")

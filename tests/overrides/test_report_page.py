@@ -52,7 +52,7 @@ def rows(count: int) -> list[AuditRow]:
         *(row(n, Outcome.TYPE_LOST, reason="the answer is a Tensor, not a Unit") for n in range(7, 30)),
         *(row(n, Outcome.OWN, value=ValueCheck.EQUAL, answered_by="answer (units.py:7)") for n in range(30, 90)),
     ]
-    found += [row(n, Outcome.NOT_IMPLEMENTED, **refused) for n in range(90, count)]
+    found += [row(n, Outcome.REFUSED, left_out=True, **refused) for n in range(90, count)]
     return found
 
 

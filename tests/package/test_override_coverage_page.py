@@ -31,7 +31,7 @@ def test_the_summary_is_what_the_command_prints(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     printed = done.stdout.split("override coverage =")[1].partition("\n")[2]
     shown = listings("console")[0]
-    assert shown.count("\n") == 5
+    assert shown.count("\n") == 6
     assert printed.startswith(shown), printed
 
 

@@ -15,7 +15,8 @@ from tensorlike.dispatch.tracebacks import short_tracebacks
 if TYPE_CHECKING:
     from .api import AuditedApi
     from .making import AuditError
-    from .model import AuditReport, AuditRow, Cause, Outcome, Regression, SignatureFault, SignatureProblem, ValueCheck
+    from .model import AuditReport, AuditRow, Cause, Regression, SignatureFault, SignatureProblem, ValueCheck
+    from .outcomes import Outcome
 
 __all__ = [
     "AuditError",
@@ -35,7 +36,7 @@ _HOMES = {
     "AuditReport": "model",
     "AuditRow": "model",
     "Cause": "model",
-    "Outcome": "model",
+    "Outcome": "outcomes",
     "Regression": "model",
     "SignatureFault": "model",
     "SignatureProblem": "model",
@@ -61,6 +62,9 @@ def audit(
     progress: Callable[[int, int, str], None] | bool | None = None,
     api: AuditedApi | str | None = None,
     plain_results: str | None = None,
+    refusals: str | None = None,
+    methods: str | None = None,
+    metadata: str | Callable[[Any], Any] | Sequence[str | Callable[[Any], Any]] | None = None,
 ) -> AuditReport:
     """Call every overridable function with an instance of a type in each operand position and report what happened.
 
@@ -74,14 +78,18 @@ def audit(
     - the constructor without arguments.
 
     With `to_dense(instance)`, or a method `__tensorlike_to_dense__(self)`, the value of each answer is compared with
-    the same function of plain tensors. `only` is a glob, or several, for names such as `"tensorlike.linalg.*"` or
-    `"add*"`. `progress(done, total, name)` is called before each function; `progress=True` shows a bar, of tqdm, in a
-    terminal or a notebook.
+    the same function of plain tensors, and what the call left in its operands with what it leaves in plain ones. The
+    attributes that a subclass declares (`__tensor_attributes__`) are compared with the operand's, and so is what
+    `metadata` names: an attribute such as `"unit"`, a function of an instance, or several. `only` is a glob, or
+    several, for names such as `"tensorlike.linalg.*"` or `"add*"`. `progress(done, total, name)` is called before each
+    function; `progress=True` shows a bar, of tqdm, in a terminal or a notebook.
 
     `api="torch"` audits a type that is written against PyTorch, which must be installed: its table of overridable
     functions is the list, and plain tensors are PyTorch's. `plain_results="ok"` is for types that mean to answer with
-    plain tensors; otherwise the type is lost there. A type may say so, and how it is made, in a dictionary
-    `__tensor_audit__` of these keywords.
+    plain tensors; otherwise the type is lost there. `refusals="ok"` is for types that mean to refuse what they refuse:
+    that is listed, and the percentage is of the other calls. `methods="none"` is for types with functions alone: no
+    call is made as code writes it, `x.sum()`. A type may say so, and how it is made, in a dictionary `__tensor_audit__`
+    of these keywords.
 
     Every call has fresh arguments; output and warnings of the type are recorded. An implementation that never returns
     keeps the audit from returning. Raises AuditError when there is nothing that can be audited.
@@ -96,7 +104,8 @@ def audit(
     """
     from .api import api_named
     from .making import instances_of
-    from .options import checked_plain_results
+    from .metadata import named
+    from .options import checked_choice
     from .run import Auditor
 
     if isinstance(api, str):
@@ -104,12 +113,23 @@ def audit(
     patterns = (only,) if isinstance(only, str) else only or ()
     if not isinstance(patterns, Iterable) or not all(isinstance(pattern, str) for pattern in patterns):
         raise TypeError(f"audit(): argument 'only' must be a glob such as 'linalg.*', or several, not {only!r}")
-    if plain_results is not None:
-        checked_plain_results(plain_results, "audit(): argument 'plain_results'")
+    for name, given in (("plain_results", plain_results), ("refusals", refusals), ("methods", methods)):
+        if given is not None:
+            checked_choice(name, given, f"audit(): argument {name!r}")
+    carried = None if metadata is None else named(metadata, "audit(): argument 'metadata'")
     if isinstance(progress, bool):
         from .notebook import bar
 
         progress = bar() if progress else None
     kind, maker = instances_of(type_or_maker, make=make, from_dense=from_dense, to_dense=to_dense, api=api)
-    patterns = tuple(patterns)
-    return Auditor(kind, maker, only=patterns, progress=progress, api=api, plain_results=plain_results).run()
+    return Auditor(
+        kind,
+        maker,
+        only=tuple(patterns),
+        progress=progress,
+        api=api,
+        plain_results=plain_results,
+        refusals=refusals,
+        methods=methods,
+        metadata=carried,
+    ).run()

@@ -3,7 +3,8 @@
 # Note [What a trace looks for]
 The implementation (`__torch_function__` of the type and of its bases) is known by its code. While it runs,
 
-- a call of the same function, or of another form of it, without any instance among its arguments is a *fallback*;
+- a call of the same function, or of another form of it, without any instance among its arguments is a *fallback*; what
+  a policy of the library does is told apart: see Note [Own rule or through a plain tensor];
 - Tensor's own `__torch_function__` running with the same function means that the *default* answered;
 - the *answering function* is the outermost Python function of the user's that was handed all arguments of the call, in
   order, and whose result is what the implementation returned. Converters such as `to_tensor(args[0])` fail the second
@@ -23,6 +24,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from tensorlike.dispatch.operation import form_of
+from tensorlike.overrides.policies import rewrap, to_dense
 
 from .foreign import mro_of
 
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Answering", "Trace", "handlers_of", "is_watched"]
 
+#: The library's policies that answer by calling the function on plain tensors, by the identity of their code.
+_POLICIES = frozenset(id(type(policy).__call__.__code__) for policy in (rewrap, to_dense))
 _VARARGS, _VARKEYWORDS = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
 
 
@@ -118,6 +122,7 @@ class Trace:
         #: The classes whose implementations were asked for an answer to this function.
         self.asked_types: set[type] = set()
         self.fell_back = False
+        self.by_policy = False
         self.default_answered = False
         self.refused = False
         self.owner: type | None = None
@@ -159,6 +164,9 @@ class Trace:
             self._stack.append(_Handler(frame, owner, same))
             return
         if not self._stack:
+            return
+        if id(code) in _POLICIES:
+            self.by_policy = self.by_policy or self._same_function(frame)
             return
         if code is self.api.default_implementation:
             if self._default is None and self._same_function(frame):

@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .foreign import module_of, mro_of
 from .making import AuditError
-from .model import FAULTY, AuditReport, AuditRow, Outcome, ValueCheck
+from .model import AuditReport, AuditRow, ValueCheck
+from .outcomes import FAULTY, Outcome
 from .sources import shown_path
 
 if TYPE_CHECKING:
@@ -397,6 +398,7 @@ def kept_rows(former: AuditReport, function: AuditedFunction) -> list[AuditRow]:
         row.function, row.namespace, row.form, row.reason = function.name, function.namespace, function.form, KEPT
         row.error = KEPT if row.outcome in FAULTY else ""
         row.difference = KEPT if row.value is ValueCheck.DIFFERS else ""
+        row.attributes = KEPT if row.attributes else ""
         row.signature = [
             dataclasses.replace(p, text=f"{p.fault.value} parameter {p.parameter!r}; {KEPT}") for p in row.signature
         ]

@@ -18,6 +18,7 @@ from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch import DisableTorchFunction
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.operation import Form, Mutates
+from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter
 from tensorlike.dispatch.wrap import form_called_in
 from tensorlike.overrides.introspection import get_default_nowrap_functions, public_rows
@@ -52,6 +53,8 @@ class AuditedFunction(NamedTuple):
     mutates: Mutates
     #: Results of different objects can be compared: they are no addresses, texts or nodes.
     comparable: bool
+    #: Each element of the result is computed from the same element of the operands.
+    elementwise: bool = False
 
     @property
     def inplace(self) -> bool:
@@ -90,6 +93,9 @@ class AuditedApi(Protocol):
     def functions(self) -> list[AuditedFunction]:
         """Return every function that types can override."""
 
+    def members(self) -> list[tuple[AuditedFunction, str]]:
+        """Return the methods, operators and properties of tensors, with the names of what types are asked about."""
+
     def calls(self, function: AuditedFunction) -> Iterator[Call]:
         """Yield sample calls of `function` on plain tensors, none of which need be valid."""
 
@@ -127,6 +133,10 @@ class AuditedApi(Protocol):
         """Return a context for an audit, in which no call depends on the number of processors or on earlier calls."""
 
 
+#: The kinds of forms that are attributes of tensors.
+_MEMBERS = ("method", "inplace", "property", "setter", "operator")
+
+
 class TensorlikeApi:
     """tensorlike's own functions, with the sample inputs of `tensorlike.testing.samples`."""
 
@@ -141,6 +151,7 @@ class TensorlikeApi:
         self.tensor: type = Tensor
         self.default_implementation = Tensor.__dict__["__torch_function__"].__func__.__code__
         self._rows = {row.full_name: row for _, row in public_rows()}
+        self._nowrap = get_default_nowrap_functions()
         # With the separator: `torch_geometric` and `torchao` are no parts of `torch`.
         self._path = os.path.join(tensorlike.__path__[0], "")
         #: The samples of a form serve its operation's other forms too. They are copied for each call.
@@ -148,28 +159,36 @@ class TensorlikeApi:
 
     def functions(self) -> list[AuditedFunction]:
         """Return every function that types can override."""
-        nowrap = get_default_nowrap_functions()
-        return [
-            AuditedFunction(
-                name=row.full_name,
-                namespace=f"{row.namespace}.{row.name.partition('.')[0]}" if "." in row.name else row.namespace,
-                form=row.kind,
-                key=row.key,
-                parameters=row.parameters,
-                family=row.operation,
-                nowrap=row.key in nowrap,
-                mutates=row.mutates,
-                comparable=row.operation.comparable,
-            )
-            for row in self._rows.values()
-            if any(p.operand for p in row.parameters)
-        ]
+        return [self._audited(row) for row in self._rows.values() if any(p.operand for p in row.parameters)]
+
+    def _audited(self, row: Form) -> AuditedFunction:
+        return AuditedFunction(
+            name=row.full_name,
+            namespace=f"{row.namespace}.{row.name.partition('.')[0]}" if "." in row.name else row.namespace,
+            form=row.kind,
+            key=row.key if row.reports is None else row.function,
+            parameters=row.parameters,
+            family=row.operation,
+            nowrap=row.key in self._nowrap,
+            mutates=row.mutates,
+            comparable=row.operation.comparable,
+            elementwise=row.operation.elementwise,
+        )
+
+    def members(self) -> list[tuple[AuditedFunction, str]]:
+        """Return the methods, operators and properties of tensors, with the names of what types are asked about."""
+        found = []
+        for row in REGISTRY.values():
+            if row.kind in _MEMBERS and row.parameters and (row.full_name in self._rows or row.reports is not None):
+                asked = row if row.reports is None else row.reports
+                found.append((self._audited(row), asked.full_name))
+        return found
 
     def calls(self, function: AuditedFunction) -> Iterator[Call]:
         """Yield sample calls of `function` on plain tensors, none of which need be valid."""
         from tensorlike.testing.samples import serving
 
-        row = self._rows[function.name]
+        row = self._rows.get(function.name) or REGISTRY[function.name]
         source = serving(row)
         if source is None:
             yield from _guessed_calls(row)

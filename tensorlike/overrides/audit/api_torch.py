@@ -30,6 +30,7 @@ from .answering import Trace
 from .api import AuditedFunction, Call, TensorlikeApi
 from .foreign import let_through
 from .making import AuditError
+from .written import is_of_tensors
 
 __all__ = ["TorchApi"]
 
@@ -107,7 +108,10 @@ class TorchApi:
             comparable = key is not self.tensor.__hash__ if twin is None else twin.operation.comparable
             # The conventions are PyTorch's.
             mutates = mutates_of(form, name, parameters) if twin is None else twin.mutates
-            yield AuditedFunction(name, namespace, form, key, parameters, family, key in nowrap, mutates, comparable)
+            elementwise = twin is not None and twin.operation.elementwise
+            yield AuditedFunction(
+                name, namespace, form, key, parameters, family, key in nowrap, mutates, comparable, elementwise
+            )
 
     def _twin(self, name: str) -> str:
         """Return the name of tensorlike's counterpart; "" when there is none."""
@@ -136,6 +140,10 @@ class TorchApi:
     def functions(self) -> list[AuditedFunction]:
         """Return every function that types can override."""
         return self._functions
+
+    def members(self) -> list[tuple[AuditedFunction, str]]:
+        """Return the methods, operators and properties of tensors, with the names of what types are asked about."""
+        return [(function, function.name) for function in self.functions() if is_of_tensors(function.name)]
 
     def calls(self, function: AuditedFunction) -> Iterator[Call]:
         """Yield sample calls of `function` on plain tensors, none of which need be valid."""

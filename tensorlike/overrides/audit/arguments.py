@@ -206,9 +206,9 @@ def _array_difference(expected: Any, actual: Any, values: bool, where: str) -> s
         return f"{where}dtype {actual.dtype}, expected {expected.dtype}"
     if not values or not expected.size:
         return ""
-    if expected.dtype.kind in "biu":
-        near = expected == actual
-    else:
+    if expected.dtype.kind in "biufc" and (near := expected == actual).all():
+        return ""  # The usual case, in a tenth of the time of the comparison below.
+    if expected.dtype.kind not in "biu":
         wide = np.complex128 if expected.dtype.kind == "c" else np.float64
         tolerance = _TOLERANCE.get(str(expected.dtype), 1e-7)
         near = np.isclose(actual.astype(wide), expected.astype(wide), rtol=tolerance, atol=tolerance, equal_nan=True)

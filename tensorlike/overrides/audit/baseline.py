@@ -2,10 +2,10 @@
 
 # Note [What a baseline holds]
 A baseline is under version control, so it must change when the type's answers change and at no other time. It has the
-outcome of each call, the parameters that are taken differently and whether the value differs, by which regressions are
-measured. It has no times, paths, texts of errors, line numbers or addresses, and its rows are sorted, a line each. One
-file holds several types, each under its name and the library that it is written against. A report of `--json` serves as
-a baseline too, whatever the type is called in it.
+outcome of each call, the parameters that are taken differently, whether the value differs and whether attributes are
+lost, by which regressions are measured. It has no times, paths, texts of errors, line numbers or addresses, and its
+rows are sorted, a line each. One file holds several types, each under its name and the library that it is written
+against. A report of `--json` serves as a baseline too, whatever the type is called in it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,12 @@ from .terminal import counted, print_regressions
 __all__ = ["Baseline", "Changes", "Improvement", "print_changes"]
 
 FORMAT = "tensorlike-audit-baseline"
-VERSION = 1
+#: Version 1 had other words for some outcomes; it is read, not written.
+VERSION = 2
+READ = (1, 2)
 _SHOWN = 20
+#: What a baseline has in place of the words that say which attributes are lost.
+LOST = "lost"
 
 
 class Improvement(NamedTuple):
@@ -161,17 +165,24 @@ def _row(row: AuditRow) -> dict[str, Any]:
     """Return what a baseline holds of a row; what is not wrong is left out."""
     found: dict[str, Any] = {"function": row.function, "operand": row.operand, "outcome": row.outcome.value}
     if row.signature:
-        faults = {(problem.fault.value, problem.parameter) for problem in row.signature}
-        found["signature"] = [{"fault": fault, "parameter": parameter} for fault, parameter in sorted(faults)]
+        faults = {(problem.fault.value, problem.parameter, problem.by_type) for problem in row.signature}
+        found["signature"] = [
+            {"fault": fault, "parameter": parameter, **({"by_type": True} if by_type else {})}
+            for fault, parameter, by_type in sorted(faults)
+        ]
     if row.value is ValueCheck.DIFFERS:
         found["value"] = row.value.value
+    if row.attributes:
+        found["attributes"] = LOST
+    if row.left_out:
+        found["left_out"] = True
     return found
 
 
 def _reports(data: Any) -> list[AuditReport]:
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         raise ValueError(f'no report of an audit and no baseline: it has no "format": "{FORMAT}" or "{REPORT_FORMAT}"')
-    if data.get("format_version") != VERSION:
+    if data.get("format_version") not in READ:
         raise ValueError(f"a baseline of format version {data.get('format_version')!r}; this is version {VERSION}")
     try:
         return [
@@ -196,6 +207,8 @@ def _read_row(row: Mapping[str, Any]) -> AuditRow:
 def _improvement(before: AuditRow, now: AuditRow) -> str:
     if before.outcome is not now.outcome:
         return f"was {before.outcome.label}, now {now.outcome.label}"
+    if before.attributes and not now.attributes:
+        return "attributes: kept"
     if len(now.signature) < len(before.signature):
         return "signature: " + (
             f"{len(before.signature)} faults were {len(now.signature)}" if now.signature else "right"

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import sys
+import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from . import continuous
 from .foreign import described, interrupts_noted, let_through, one_line, process_restored, text_of_error
 from .making import AuditError, evaluated, instances_of, target
+from .metadata import attribute_reader
 from .model import AuditReport
-from .options import Project, checked_plain_results, project_options
+from .options import CHOICES, Project, checked_choice, project_options
+from .outcomes import legend
 from .outputs import Audited, Results
 from .sources import Source, source_of
 
@@ -47,7 +50,11 @@ the type, and tensorlike as tl.
 Options may be kept in pyproject.toml, in the table [tool.tensorlike.audit] for all types and in
 [tool.tensorlike.audit."FILE_OR_MODULE:TYPE"] for one. Without a type, all that have a table there are audited.
 
-The percentage counts calls that are answered, by the type or by falling back to plain tensors, with nothing wrong.
+Each call is counted under one word:
+{words}
+
+The percentage is of the calls that are answered with nothing wrong: the words down to "inherited". With --refusals ok
+it is of the calls that the type does not refuse.
 exit status: 0; 1 below --fail-under, or with regressions against --baseline; 2 when nothing could be audited, or
 nothing was compared with --baseline.
 """
@@ -55,8 +62,9 @@ nothing was compared with --baseline.
 
 #: The options that pyproject.toml may have, with the types of their values, and those of them that are files.
 _KEPT = {
-    "make": str, "from_dense": str, "to_dense": str, "api": str, "plain_results": str, "only": list, "json": str,
-    "html": str, "fail_under": str, "baseline": str, **dict.fromkeys(continuous.FILES, str),
+    "make": str, "from_dense": str, "to_dense": str, "api": str, "plain_results": str, "refusals": str, "methods": str,
+    "metadata": list, "only": list, "json": str,
+    "html": str, "fail_under": str, "baseline": str, **dict.fromkeys(continuous.FILES, str), "badge": list,
 }  # fmt: skip
 _FILES = ("json", "html", "baseline", *continuous.FILES)
 
@@ -64,7 +72,7 @@ _FILES = ("json", "html", "baseline", *continuous.FILES)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `tensorlike audit` to a parser."""
     parser.description = _DESCRIPTION
-    parser.epilog = _EPILOG
+    parser.epilog = _EPILOG.replace("{words}", _words())
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("target", nargs="?", metavar="FILE_OR_MODULE:TYPE", help="the type to audit")
     parser.add_argument("--make", metavar="EXPR", help="an expression that makes an instance")
@@ -81,6 +89,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ok: the type means to answer with plain tensors; otherwise it is lost there",
     )
     parser.add_argument(
+        "--refusals",
+        metavar="{fault,ok}",
+        help="ok: the type means to refuse what it refuses, which is listed and does not count",
+    )
+    parser.add_argument(
+        "--methods",
+        metavar="{expected,none}",
+        help="none: instances have no methods and operators, on purpose; the percentage is of functions alone",
+    )
+    parser.add_argument(
+        "--metadata",
+        action="append",
+        metavar="EXPR",
+        help="an attribute, or a function of an instance, that results must share with their operand; may be given "
+        "more than once",
+    )
+    parser.add_argument(
         "--only", action="append", metavar="GLOB", help="functions to call; may be given more than once"
     )
     parser.add_argument(
@@ -93,8 +118,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repro", metavar="FUNCTION", help="print the smallest program that shows what is wrong with a function"
     )
+    parser.add_argument(
+        "--advise",
+        action=argparse.BooleanOptionalAction,
+        help="after the report, say what to do next with a type that answers next to nothing; takes up to two seconds, "
+        "and is done unasked in a terminal where nothing is written to a file",
+    )
     parser.add_argument("--fail-under", metavar="PCT", help="exit with 1 below this percentage")
     continuous.add_arguments(parser)
+
+
+def _words() -> str:
+    """Return the words of the table, a line or two each."""
+    width = max(len(label) for _, label, _ in legend())
+    lines = []
+    for _, label, meaning in legend():
+        first, *more = textwrap.wrap(meaning, 115 - width)
+        lines += [f"  {label.ljust(width)}  {first}", *(f"  {' ' * width}  {line}" for line in more)]
+    return "\n".join(lines)
 
 
 def _jobs(text: str) -> int:
@@ -206,20 +247,16 @@ def _audit_one(options: argparse.Namespace, project: Project) -> int:
     for name, value in project.options(options.target or "").items():
         if not getattr(options, name) and not (options.all is not None and name in ("make", "from_dense", "to_dense")):
             setattr(options, name, value)
-    if options.plain_results is not None:
-        checked_plain_results(options.plain_results, "--plain-results")
+    for name in CHOICES:
+        if getattr(options, name) is not None:
+            checked_choice(name, getattr(options, name), f"--{name.replace('_', '-')}")
     # Errors of the options are raised at once, not after the audit.
     fail_under = None if options.fail_under is None else _percentage(options.fail_under)
     if options.html is not None:
         from .html import require_jinja
 
         require_jinja()
-    for option in ("html", "json", *continuous.FILES):
-        path = getattr(options, option)
-        if path is not None and path != "-":
-            check_writable(path, f"--{option}")
-            # Relative to the folder that the user is in.
-            setattr(options, option, os.path.abspath(path))
+    continuous.settle_files(options, check_writable)
     if options.repro is not None:
         return _repro(options)
     baseline = continuous.checked(options)
@@ -229,9 +266,7 @@ def _audit_one(options: argparse.Namespace, project: Project) -> int:
             package = _audited_package(options, project)
         results = package.results
     else:
-        # A type with a baseline has had its first audit.
-        first = not continuous.takes_output(options) and options.baseline is None
-        report, source, advice = audited(options, advise=first, baseline=baseline)
+        report, source, advice = audited(options, advise=_is_advised(options), baseline=baseline)
         results = Results(report.target, [Audited(report, source)])
     results = continuous.compared(results, baseline, update=options.update_baseline)
     if options.json is not None:
@@ -264,6 +299,17 @@ def _audit_one(options: argparse.Namespace, project: Project) -> int:
     return 1 if failed else 0
 
 
+def _is_advised(options: argparse.Namespace) -> bool:
+    """Return whether next steps are looked for: when asked for, or by someone who reads a first audit in a terminal."""
+    if continuous.takes_output(options):
+        return False
+    if options.advise is not None:
+        return bool(options.advise)
+    for_programs = (options.json, options.html, options.fail_under, options.baseline, options.github)
+    wanted = any(for_programs) or any(getattr(options, option) for option in continuous.FILES)
+    return not wanted and sys.stdout is not None and sys.stdout.isatty()
+
+
 def _audited_package(options: argparse.Namespace, project: Project) -> PackageReport:
     from .packages import audit_package
     from .terminal import progress_bar
@@ -275,6 +321,7 @@ def _audited_package(options: argparse.Namespace, project: Project) -> PackageRe
             only=options.only or (),
             options={name.replace(":", "."): given for name, given in project.types.items()},
             plain_results=options.plain_results,
+            refusals=options.refusals,
             progress=progress,
         )
 
@@ -316,8 +363,23 @@ def _auditor(options: argparse.Namespace, progress: Callable[[int, int, str], No
                 progress=progress,
                 api=api,
                 plain_results=options.plain_results,
+                refusals=options.refusals,
+                methods=options.methods,
+                metadata=_metadata(options, module, kind),
             ),
         )
+
+
+def _metadata(options: argparse.Namespace, module: Any, kind: type) -> tuple[Any, ...] | None:
+    """Return what --metadata names: attributes as they are, other expressions evaluated; None unless it is given."""
+    if not options.metadata:
+        return None
+    found = []
+    for text in options.metadata:
+        is_name = all(part.isidentifier() for part in text.split("."))
+        read = attribute_reader(text if is_name else evaluated(text, "--metadata", module, kind), "--metadata")
+        found.append(read._replace(name=text))
+    return tuple(found)
 
 
 def _audited(
@@ -338,7 +400,7 @@ def _audited(
             return report, source_of(kind), []
         from .next_steps import advice
 
-        return report, source_of(kind), advice(auditor, report, jobs, options.to_dense)
+        return report, source_of(kind), advice(auditor, report, options.to_dense)
 
 
 def _repro(options: argparse.Namespace) -> int:

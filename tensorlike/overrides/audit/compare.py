@@ -18,7 +18,7 @@ from .terminal import counted
 __all__ = ["Comparison", "add_arguments", "run"]
 
 FORMAT = "tensorlike-audit-comparison"
-VERSION = 1
+VERSION = 2
 _LISTED = 12
 
 _DESCRIPTION = """\
@@ -206,7 +206,8 @@ def _report(options: argparse.Namespace, index: int) -> AuditReport:
             raise AuditError(f"cannot read the report {what}: {error.strerror or error}") from error
         except (ValueError, RecursionError) as error:
             raise AuditError(f"the report {what} is not usable: {error}") from error
-    given = argparse.Namespace(target=what, api=options.api, only=options.only, plain_results=None, jobs=None)
+    given = argparse.Namespace(target=what, api=options.api, only=options.only, jobs=None)
+    given.plain_results = given.refusals = given.methods = given.metadata = None
     for option in ("make", "from_dense", "to_dense"):
         expressions = getattr(options, option)
         setattr(given, option, expressions[min(index, len(expressions) - 1)] if expressions else None)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import importlib.resources
+import json
 import os
+from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Protocol
 
 from . import outputs
 from .making import AuditError
+from .outcomes import legend
 from .outputs import Results
 
 if TYPE_CHECKING:
@@ -16,7 +19,17 @@ if TYPE_CHECKING:
     from .baseline import Baseline
     from .run import Auditor
 
-__all__ = ["FILES", "Selection", "add_arguments", "checked", "compared", "finish", "json_schema", "takes_output"]
+__all__ = [
+    "FILES",
+    "Selection",
+    "add_arguments",
+    "checked",
+    "compared",
+    "finish",
+    "json_schema",
+    "settle_files",
+    "takes_output",
+]
 
 #: The options that name a file to write.
 FILES = ("junit", "sarif", "markdown", "badge")
@@ -43,19 +56,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--markdown", metavar="FILE", help="write a summary; the file of $GITHUB_STEP_SUMMARY is added to"
     )
-    group.add_argument("--badge", metavar="FILE", help="write a badge: FILE.svg is drawn, FILE.json is for shields.io")
+    group.add_argument(
+        "--badge",
+        action="append",
+        metavar="FILE",
+        help="write a badge: FILE.svg is drawn, FILE.json is for shields.io; may be given more than once",
+    )
     group.add_argument("--json-schema", action="store_true", help="print the JSON Schema of --json and --baseline")
 
 
 def json_schema() -> str:
     """Return the JSON Schema of what `--json` writes, of comparisons and of baselines."""
     folder = importlib.resources.files("tensorlike.overrides.audit")
-    return folder.joinpath("schema", "audit-1.json").read_text(encoding="utf-8")
+    schema = json.loads(folder.joinpath("schema", "audit-2.json").read_text(encoding="utf-8"))
+    schema["$defs"]["outcome"] = {
+        "description": "A word that calls are counted under.",
+        "oneOf": [{"const": o.value, "title": label, "description": meaning} for o, label, meaning in legend()],
+    }
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def _files(options: argparse.Namespace, option: str) -> list[str]:
+    """Return the files that one option names: `--badge` may be given more than once."""
+    given: str | list[str] | None = getattr(options, option)
+    return [] if given is None else [given] if isinstance(given, str) else given
+
+
+def settle_files(options: argparse.Namespace, check: Callable[[str, str], None]) -> None:
+    """Check that the files of all options can be written, and note their paths without regard to the folder.
+
+    The code of a type may change the folder. `check(path, option)` raises for a file that cannot be written.
+    """
+    for option in ("html", "json", *FILES):
+        given = _files(options, option)
+        for path in given:
+            if path != "-":
+                check(path, f"--{option}")
+        paths = [path if path == "-" else os.path.abspath(path) for path in given]
+        if given:
+            setattr(options, option, paths if isinstance(getattr(options, option), list) else paths[0])
 
 
 def takes_output(options: argparse.Namespace) -> bool:
     """Return whether a report goes to standard output in place of the table."""
-    return "-" in (options.json, *(getattr(options, option) for option in FILES))
+    return any("-" in _files(options, option) for option in ("json", *FILES))
 
 
 def checked(options: argparse.Namespace) -> Baseline | None:
@@ -65,11 +109,12 @@ def checked(options: argparse.Namespace) -> Baseline | None:
     """
     from .baseline import Baseline
 
-    printed = [option for option in ("json", *FILES) if getattr(options, option) == "-"]
+    printed = [option for option in ("json", *FILES) for path in _files(options, option) if path == "-"]
     if len(printed) > 1:
         raise AuditError(f"--{printed[0]} and --{printed[1]} cannot both go to standard output")
-    if options.badge is not None and not options.badge.endswith((".json", ".svg")):
-        raise AuditError(f"--badge takes the name of a file that ends with .json or .svg, not {options.badge!r}")
+    for path in _files(options, "badge"):
+        if not path.endswith((".json", ".svg")):
+            raise AuditError(f"--badge takes the name of a file that ends with .json or .svg, not {path!r}")
     if options.baseline is None:
         if options.update_baseline:
             raise AuditError("--update-baseline needs --baseline FILE, the file to write")
@@ -106,7 +151,8 @@ class Selection:
             self.file = None
             self.note = "All functions were called: the type belongs to a library." if options.changed else ""
             return
-        given = {name: getattr(options, name) for name in ("make", "from_dense", "to_dense", "plain_results")}
+        names = ("make", "from_dense", "to_dense", "plain_results", "refusals", "methods", "metadata")
+        given = {name: getattr(options, name) for name in names}
         self.circumstances = circumstances_of(auditor.api.name, auditor.api.version, given)
         if options.update_baseline:
             auditor.recorder = Recorder()
@@ -169,8 +215,8 @@ def finish(
         write(options.sarif, outputs.sarif(results))
     if options.markdown is not None:
         write(options.markdown, outputs.markdown(results), append=_is_summary(options.markdown))
-    if options.badge is not None:
-        write(options.badge, outputs.badge_svg(results) if options.badge.endswith(".svg") else outputs.badge(results))
+    for path in _files(options, "badge"):
+        write(path, outputs.badge_svg(results) if path.endswith(".svg") else outputs.badge(results))
     if options.github:
         for line in outputs.workflow_commands(results):
             print(line, file=output)

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from tensorlike.overrides.pages import as_script_data, rendered
 
 from .making import AuditError
-from .model import AuditReport, AuditRow, Outcome, Totals, ValueCheck, without_particulars
-from .terminal import headline
+from .model import PROGRAM, WRITTEN, AuditReport, AuditRow, Totals, ValueCheck, without_particulars
+from .outcomes import Outcome
+from .terminal import headline, words_of
 
 __all__ = ["require_jinja", "to_html"]
 
@@ -25,11 +26,6 @@ def require_jinja() -> None:
         raise AuditError("an HTML report needs Jinja2: python3 -m pip install jinja2") from error
 
 
-def _kind(row: AuditRow) -> str:
-    """Return what the worst fault of a row is called, or its outcome when it has none."""
-    return row.faults[0].partition(":")[0] if row.faults else row.outcome.label
-
-
 def _text(row: AuditRow) -> str:
     """Return the worst fault of a row without its kind, or why there was no call."""
     return row.faults[0].partition(":")[2].strip() if row.faults else "" if row.called else row.reason
@@ -37,21 +33,11 @@ def _text(row: AuditRow) -> str:
 
 def _cause(row: AuditRow) -> tuple[str, ...]:
     """Return what rows listed together share: the fault's cause, or the outcome and why there was no call."""
-    return (row.cause,) if row.faults else (_kind(row), "" if row.called else without_particulars(row.reason))
-
-
-def _tint(row: AuditRow) -> str:
-    """Return the part of the bar that a row belongs to."""
-    if not row.called:
-        return "uncalled"
-    if row.passed:
-        return "passed"
-    # Wrong results are worse than missing functions, and these than answers of another type.
-    return "wrong" if row.severity > 4 else "missing" if row.severity > 2 else "lost"
+    return (row.cause,) if row.faults else (row.verdict.label, "" if row.called else without_particulars(row.reason))
 
 
 def _parts(totals: Totals) -> list[dict[str, Any]]:
-    counts = Counter(_tint(row) for row in totals.rows if row.called)
+    counts = Counter(row.verdict.tint for row in totals.rows if row.called)
     return [
         {"tint": tint, "count": counts[tint], "percent": round(100 * counts[tint] / totals.called, 3)}
         for tint in _TINTS
@@ -73,40 +59,44 @@ class _Cause(NamedTuple):
     @property
     def lead(self) -> AuditRow:
         """The row whose function a reader is most likely to know."""
-        return min(self.rows, key=lambda row: (row.function.count("."), "_" in row.function, len(row.function)))
+        others = (WRITTEN, PROGRAM)
+        return min(
+            self.rows,
+            key=lambda row: (row.form in others, row.function.count("."), "_" in row.function, len(row.function)),
+        )
 
 
 def _causes(report: AuditReport) -> list[_Cause]:
     """Return the rows by cause: the worst first, then the one with most calls; what was not called last."""
     groups: dict[tuple[str, ...], list[AuditRow]] = {}
     for row in report.rows:
-        groups.setdefault((_tint(row), *_cause(row)), []).append(row)
+        groups.setdefault((row.verdict.tint, *_cause(row)), []).append(row)
     found = []
     for rows in groups.values():
         rows.sort(key=lambda row: row.key)
         first = rows[0]
         texts = {_text(row) for row in rows}
         # The message of one refusal names its operator and types alone.
-        text = _text(first) if len(texts) == 1 or first.outcome is not Outcome.NOT_IMPLEMENTED else ""
-        passed = first.passed or not first.called
-        found.append(_Cause(_kind(first), _tint(first), text, len(texts) > 1 and bool(text), rows, passed))
+        text = _text(first) if len(texts) == 1 or not first.left_out else ""
+        passed = first.passed or not first.counts
+        found.append(_Cause(first.verdict.label, first.verdict.tint, text, len(texts) > 1 and bool(text), rows, passed))
     found.sort(key=lambda cause: (-cause.rows[0].severity, not cause.rows[0].called, -len(cause.rows)))
     return found
 
 
-def _legend(causes: list[_Cause]) -> list[tuple[str, str]]:
-    """Return each tint with the kinds that have it."""
-    kinds: dict[str, dict[str, None]] = {}
-    for cause in causes:
-        kinds.setdefault(cause.tint, {})[cause.kind] = None
-    return [(tint, ", ".join(kinds[tint])) for tint in (*_TINTS, "uncalled") if tint in kinds]
+def _legend(report: AuditReport) -> list[tuple[str, list[Outcome]]]:
+    """Return each part of the bars with the words of its calls."""
+    words = words_of(report.rows)
+    found = [(tint, [word for word in words if word.tint == tint]) for tint in (*_TINTS, "uncalled")]
+    return [(tint, members) for tint, members in found if members]
 
 
 def _details(row: AuditRow) -> list[tuple[str, str | list[str]]]:
     """Return what a row's details say: each term with a text, or a list of them."""
-    meaning = row.outcome.meaning
-    if row.type_lost and row.outcome is Outcome.FALLBACK:
-        meaning += " The answer is not of the type."
+    verdict = row.verdict
+    meaning = f"{verdict.label}: {verdict.meaning}"
+    if row.meant:
+        meaning += " The type means to refuse, so that it does not count."
     value = row.difference or ("" if row.value is ValueCheck.NOT_COMPARED else "as computed with plain tensors")
     signature = [problem.text + (" (seen in a call)" if problem.confirmed else "") for problem in row.signature]
     found: list[tuple[str, str | list[str]]] = [
@@ -117,6 +107,7 @@ def _details(row: AuditRow) -> list[tuple[str, str | list[str]]]:
         ("Answered by", row.answered_by),
         ("Signature", signature),
         ("Value", value),
+        ("Attributes", row.attributes),
         ("Warnings", row.warnings),
         ("Printed", row.printed),
     ]
@@ -148,7 +139,7 @@ def to_html(report: AuditReport) -> str:
         report=report,
         headline=headline(report),
         namespaces=[(name, group, _parts(group)) for name, group in report.by_namespace().items()],
-        legend=_legend(causes),
+        legend=_legend(report),
         causes=causes,
         kinds=kinds,
         data=as_script_data(_data(causes)),

@@ -21,7 +21,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +66,9 @@ class InstanceMaker:
         to_dense: Callable[[Any], Any] | None,
         how: str,
         plain_results: str = "lost",
+        refusals: str = "fault",
+        methods: str = "expected",
+        metadata: Sequence[Any] = (),
     ) -> None:
         self.kind = kind
         self.api = api
@@ -79,6 +82,12 @@ class InstanceMaker:
         self.reads_values = to_dense is not None
         #: Whether plain tensors are meant as answers, one of `options.PLAIN_RESULTS`.
         self.plain_results = plain_results
+        #: Whether refusals are meant, one of `options.REFUSALS`.
+        self.refusals = refusals
+        #: Whether instances are to have the methods of tensors, one of `options.CHOICES["methods"]`.
+        self.methods = "none" if getattr(kind, "__tensor_methods__", True) is False else methods
+        #: What instances carry besides their values and the attributes that the type declares: `metadata.Metadata`.
+        self.metadata = metadata
 
     def _checked(self, value: Any, how: str) -> Any:
         if not isinstance(value, self.kind):
@@ -103,6 +112,25 @@ class InstanceMaker:
             raise AuditError("there is no to_dense")
         value = self._to_dense(instance)
         return value if type(value) is self.api.tensor else self.api.as_plain(value)
+
+    def first_error(self, read: Callable[[Any], Any]) -> BaseException | None:
+        """Return the exception that `read` of an instance raises, None where it raises none."""
+        try:
+            read(self._first())
+        except BaseException as error:
+            let_through(error)
+            return error
+        return None
+
+    def _first(self) -> Any:
+        """Return an instance: of a small tensor, or of the type's own choice."""
+        if self._from_dense is not None:
+            import numpy as np
+
+            for shape in ((2, 2), (), (3,)):
+                with contextlib.suppress(Exception):
+                    return self.like(self.api.tensor_of(np.full(shape, 2, dtype=np.float32)))
+        return self.fixed()
 
     def check(self) -> None:
         """Raise AuditError unless instances can be made in one way at least, and read if they are to be."""
@@ -194,6 +222,9 @@ def instances_of(
         to_dense=to_dense,
         how=how,
         plain_results=said.get("plain_results", "lost"),
+        refusals=said.get("refusals", "fault"),
+        methods=said.get("methods", "expected"),
+        metadata=said.get("metadata", ()),
     )
     maker.check()
     return kind, maker

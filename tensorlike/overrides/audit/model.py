@@ -10,8 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .outcomes import FAULTY, Outcome, read_outcome
+
 __all__ = [
     "FAULTY",
+    "PROGRAM",
+    "WRITTEN",
     "AuditReport",
     "AuditRow",
     "Cause",
@@ -25,72 +29,11 @@ __all__ = [
 ]
 
 FORMAT = "tensorlike-audit"
-VERSION = 1
-
-
-class Outcome(enum.Enum):
-    """The outcome of one call."""
-
-    OWN = "own"
-    INHERITED = "inherited"
-    FALLBACK = "fallback"
-    TYPE_LOST = "type_lost"
-    NOT_IMPLEMENTED = "not_implemented"
-    REFUSED = "refused"
-    RAISED = "raised"
-    RECURSED = "recursed"
-    NOT_CALLED = "not_called"
-
-    @property
-    def label(self) -> str:
-        """The outcome as text."""
-        return _LABELS[self]
-
-    @property
-    def meaning(self) -> str:
-        """An explanation of the outcome, in a sentence."""
-        return _MEANINGS[self]
-
-
-_LABELS = {
-    Outcome.OWN: "own",
-    Outcome.INHERITED: "inherited",
-    Outcome.FALLBACK: "fallback",
-    Outcome.TYPE_LOST: "type lost",
-    Outcome.NOT_IMPLEMENTED: "NotImplemented",
-    Outcome.REFUSED: "refused",
-    Outcome.RAISED: "raised",
-    Outcome.RECURSED: "recursed",
-    Outcome.NOT_CALLED: "not called",
-}
-
-_MEANINGS = {
-    Outcome.OWN: "The type's own implementation answered; it may have handed the call on to Tensor's.",
-    Outcome.INHERITED: "An implementation of a base class answered, or the default one: the type's own was not asked.",
-    Outcome.FALLBACK: "The type's implementation called the function again on plain tensors.",
-    Outcome.TYPE_LOST: "The type answered, but not with an instance of the type where the function returns tensors.",
-    Outcome.NOT_IMPLEMENTED: "The type returned NotImplemented, so that the call is a TypeError.",
-    Outcome.REFUSED: "The type's own code raised NotImplementedError, or TypeError with a reason.",
-    Outcome.RAISED: "The call raised an exception that nobody meant to raise.",
-    Outcome.RECURSED: "The implementation called itself without end.",
-    Outcome.NOT_CALLED: "No sample call can be made with an instance there, or the function does not ask its type.",
-}
-
-#: The severity of each outcome, by which regressions are measured.
-_SEVERITY = {
-    Outcome.OWN: 0,
-    Outcome.INHERITED: 0,
-    Outcome.FALLBACK: 0,
-    Outcome.NOT_CALLED: 0,
-    Outcome.TYPE_LOST: 1,
-    Outcome.NOT_IMPLEMENTED: 2,
-    Outcome.REFUSED: 2,
-    Outcome.RAISED: 3,
-    Outcome.RECURSED: 4,
-}
-
-#: The outcomes that are faults.
-FAULTY = frozenset(outcome for outcome, severity in _SEVERITY.items() if severity)
+#: The forms of rows that are no functions called by their names: calls as code writes them, and programs.
+WRITTEN, PROGRAM = "written", "program"
+#: Version 1 had other words for some outcomes; it is read, not written.
+VERSION = 2
+READ = (1, 2)
 
 
 class SignatureFault(enum.Enum):
@@ -120,6 +63,8 @@ class SignatureProblem:
     text: str
     #: Whether a real call showed it; otherwise it comes from comparing the signatures.
     confirmed: bool = False
+    #: Whether the type refused the call with the parameter, as it may mean to.
+    by_type: bool = False
 
 
 @dataclasses.dataclass
@@ -147,6 +92,14 @@ class AuditRow:
     reason: str = ""
     warnings: list[str] = dataclasses.field(default_factory=list)
     printed: str = ""
+    #: What the result should have carried and does not, in words: declared attributes and `metadata`.
+    attributes: str = ""
+    #: The type's code called the function again on plain tensors, whatever came back.
+    on_plain: bool = False
+    #: The type returned NotImplemented: it has no rule.
+    left_out: bool = False
+    #: The type means to refuse what it refuses, so that a refusal is listed and does not count.
+    meant: bool = False
 
     @property
     def key(self) -> tuple[str, str]:
@@ -159,45 +112,70 @@ class AuditRow:
         return self.outcome is not Outcome.NOT_CALLED
 
     @property
-    def faults(self) -> list[str]:
-        """The faults, a line each, the worst first."""
+    def findings(self) -> list[tuple[Outcome, str]]:
+        """All that is wrong, the worst first: the word for it and the particulars. Refusals that are meant too."""
         found = []
-        refused = any(problem.fault is SignatureFault.REFUSED for problem in self.signature)
+        refused = any(p.fault is SignatureFault.REFUSED and not p.by_type for p in self.signature)
         if self.outcome in FAULTY and not (self.outcome is Outcome.RAISED and refused):
             # These errors go on with who was asked, or with advice, which the list of faults need not repeat.
-            end = {Outcome.RECURSED: ": ", Outcome.NOT_IMPLEMENTED: " on types that implement "}.get(self.outcome)
+            end = " on types that implement " if self.left_out else ": " if self.recursed else None
             error = self.error if end is None else self.error.partition(end)[0].partition("; ")[0]
-            found.append(f"{self.outcome.label}: {error or self.reason}".removesuffix(": "))
-        found += [f"signature: {problem.text}" for problem in self.signature]
+            found.append((self.outcome, error or self.reason))
         if self.value is ValueCheck.DIFFERS:
-            found.append(f"value: {self.difference}")
-        return found
+            found.append((Outcome.WRONG_VALUE, self.difference))
+        if self.attributes:
+            found.append((Outcome.ATTRIBUTE_LOST, self.attributes))
+        found += [(Outcome.REFUSED if p.by_type else Outcome.SIGNATURE, p.text) for p in self.signature]
+        return sorted(found, key=lambda finding: -finding[0].severity)
+
+    @property
+    def recursed(self) -> bool:
+        """Whether the implementation called itself without end."""
+        return self.outcome is Outcome.RAISED and self.error_type == "RecursionError"
+
+    def _counting(self) -> list[tuple[Outcome, str]]:
+        """Return the findings without the refusals that are meant."""
+        return [f for f in self.findings if not (self.meant and f[0] is Outcome.REFUSED)]
+
+    @property
+    def faults(self) -> list[str]:
+        """The faults, a line each, the worst first; of what the type means to refuse, that."""
+        return [f"{word.label}: {text}".removesuffix(": ") for word, text in self._counting() or self.findings]
+
+    @property
+    def verdict(self) -> Outcome:
+        """The word that the call is counted under: the worst that is wrong, or how it was answered."""
+        found = self._counting()
+        return found[0][0] if found else self.outcome
+
+    @property
+    def counts(self) -> bool:
+        """Whether the call counts for the percentage: it was made, and it is no refusal that is meant."""
+        return self.called and not (self.meant and self.verdict is Outcome.REFUSED)
 
     @property
     def cause(self) -> str:
         """The fault without what differs from call to call: rows of one cause are counted together."""
+        if self.form == PROGRAM:
+            # Each stands for itself.
+            return f"{self.verdict.label}: {self.function}" if self.verdict in FAULTY else ""
         return _cause(self)
 
     @property
     def passed(self) -> bool:
         """Whether the type answered without a fault."""
-        return (
-            self.called and self.outcome not in FAULTY and not self.signature and self.value is not ValueCheck.DIFFERS
-        )
+        return self.called and self.verdict not in FAULTY
 
     @property
     def severity(self) -> int:
         """The severity of the row: 0 for one that passed."""
-        severity = 2 * _SEVERITY[self.outcome]
-        # Wrong results come before missing functions.
-        if severity < 5 and (self.signature or self.value is ValueCheck.DIFFERS):
-            severity = 5
-        return severity
+        return max([self.outcome.severity, *(word.severity for word, _ in self._counting())]) if self.counts else 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as JSON holds it."""
         found = dataclasses.asdict(self)
         found["outcome"] = self.outcome.value
+        found["verdict"] = self.verdict.value
         found["value"] = self.value.value
         found["passed"] = self.passed
         found["cause"] = self.cause
@@ -213,7 +191,8 @@ class AuditRow:
         for name, value in values.items():
             if known[name] == "str" and not isinstance(value, str):
                 raise TypeError(f"{name!r} of a row is {value!r}, not text")
-        values["outcome"] = Outcome(data["outcome"])
+        values["outcome"], said = read_outcome(data["outcome"])
+        values.update(said)
         values["value"] = ValueCheck(data.get("value", ValueCheck.NOT_COMPARED.value))
         values["signature"] = [
             SignatureProblem(
@@ -221,6 +200,7 @@ class AuditRow:
                 problem["parameter"],
                 problem["text"],
                 bool(problem.get("confirmed", False)),
+                bool(problem.get("by_type", False)),
             )
             for problem in data.get("signature", ())
         ]
@@ -237,22 +217,21 @@ def without_particulars(text: str) -> str:
 
 
 def _cause(row: AuditRow) -> str:
-    if row.value is ValueCheck.DIFFERS and (row.outcome not in FAULTY or _SEVERITY[row.outcome] < 3):
+    verdict = row.verdict
+    if verdict is Outcome.WRONG_VALUE:
         kind = next((word for word in ("shape", "dtype", "raises") if f"{word} " in row.difference), "")
         return {"": "the value differs", "raises": "to_dense raises"}.get(kind, f"the {kind} differs")
-    if row.outcome is Outcome.RAISED or not (row.outcome in FAULTY or row.signature):
-        refused = [p for p in row.signature if p.fault is SignatureFault.REFUSED]
-        if not refused:
-            text = without_particulars(row.error)
-            return f"{row.outcome.label}: {row.error_type}: {text}".removesuffix(": ") if row.error_type else ""
-    if row.outcome in FAULTY and row.outcome is not Outcome.RAISED:
-        if row.outcome is Outcome.REFUSED:
-            return f"refused: {row.error_type}: {without_particulars(row.error)}".removesuffix(": ")
-        return row.outcome.label
-    if row.signature:
-        problem = row.signature[0]
-        return f"signature: {problem.fault.value} parameter {problem.parameter}"
-    return ""
+    if verdict is Outcome.ATTRIBUTE_LOST:
+        return f"{verdict.label}: {row.attributes.partition(' is ')[0]}"
+    problem = next((p for p in row.signature if p.by_type == (verdict is Outcome.REFUSED)), None)
+    if problem is not None and row.outcome is not verdict and verdict in (Outcome.SIGNATURE, Outcome.REFUSED):
+        kind = "refused" if problem.by_type else problem.fault.value
+        return f"signature: {kind} parameter {problem.parameter}"
+    if verdict is Outcome.REFUSED and row.left_out:
+        return "refused: NotImplemented"
+    if verdict in (Outcome.RAISED, Outcome.REFUSED):
+        return f"{verdict.label}: {row.error_type}: {without_particulars(row.error)}".removesuffix(": ")
+    return verdict.label if verdict in FAULTY else ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -273,32 +252,37 @@ class Totals:
 
     def __init__(self, rows: Iterable[AuditRow]) -> None:
         self.rows = list(rows)
-        self.outcomes = Counter(row.outcome for row in self.rows)
+        #: Every row once, under the word that it counts as: the numbers of the called ones add up to the calls.
+        self.outcomes = Counter(row.verdict for row in self.rows)
         self.called = sum(row.called for row in self.rows)
+        #: The calls that the percentage is of: refusals that are meant are no part of it.
+        self.counted = sum(row.counts for row in self.rows)
         self.passed = sum(row.passed for row in self.rows)
-        self.signature = sum(bool(row.signature) for row in self.rows)
         self.compared = sum(row.value is not ValueCheck.NOT_COMPARED for row in self.rows)
-        self.differs = sum(row.value is ValueCheck.DIFFERS for row in self.rows)
 
     @property
     def coverage(self) -> float:
         """The percentage of the calls that passed; 100 when there were none."""
-        return 100.0 * self.passed / self.called if self.called else 100.0
+        return 100.0 * self.passed / self.counted if self.counted else 100.0
 
     @property
     def faults(self) -> int:
-        """The number of calls that did not pass."""
-        return self.called - self.passed
+        """The number of calls that did not pass, without the refusals that are meant."""
+        return self.counted - self.passed
+
+    @property
+    def meant(self) -> int:
+        """The number of calls that the type means to refuse."""
+        return self.called - self.counted
 
     def to_dict(self) -> dict[str, Any]:
         """Return the totals as JSON holds them."""
         return {
             "calls": self.called,
+            "counted": self.counted,
             "passed": self.passed,
             "coverage": round(self.coverage, 2),
-            "signature": self.signature,
             "compared": self.compared,
-            "differs": self.differs,
             **{outcome.value: self.outcomes[outcome] for outcome in Outcome},
         }
 
@@ -328,6 +312,8 @@ class AuditReport:
     seconds: float = 0.0
     #: Warnings of the type, each with the number of calls that gave it.
     warnings: dict[str, int] = dataclasses.field(default_factory=dict)
+    #: Sentences that belong to the percentage, such as what it leaves out.
+    notes: list[str] = dataclasses.field(default_factory=list)
 
     def __repr__(self) -> str:
         called = self.totals.called
@@ -348,6 +334,16 @@ class AuditReport:
         """The percentage of calls that the type answered without a fault."""
         return self.totals.coverage
 
+    @property
+    def functions(self) -> int:
+        """The number of functions; calls as code writes them are of the same ones."""
+        return len({row.function for row in self.rows if row.form not in (WRITTEN, PROGRAM)})
+
+    @property
+    def programs(self) -> list[AuditRow]:
+        """The rows of the programs."""
+        return [row for row in self.rows if row.form == PROGRAM]
+
     def by_namespace(self) -> dict[str, Totals]:
         """Return the totals of each namespace, the one with the most faults first."""
         groups: dict[str, list[AuditRow]] = {}
@@ -358,8 +354,11 @@ class AuditReport:
 
     def worst(self) -> list[AuditRow]:
         """Return the rows with faults, the worst first: wrong results before missing functions."""
-        faulty = [row for row in self.rows if row.called and not row.passed]
-        return sorted(faulty, key=lambda row: (-row.severity, row.function, row.operand))
+        faulty = [row for row in self.rows if row.counts and not row.passed]
+        # Of equals functions come first, which examples are taken from.
+        return sorted(
+            faulty, key=lambda row: (-row.severity, row.form in (WRITTEN, PROGRAM), row.function, row.operand)
+        )
 
     def causes(self) -> list[Cause]:
         """Return what is wrong, each thing once with all its rows: the worst first, then the most frequent."""
@@ -414,6 +413,7 @@ class AuditReport:
             "seconds": round(self.seconds, 3),
             "totals": self.totals.to_dict(),
             "warnings": dict(self.warnings),
+            "notes": list(self.notes),
             "rows": [row.to_dict() for row in self.rows],
         }
 
@@ -433,7 +433,7 @@ class AuditReport:
         """
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
             raise ValueError(f'no report of an audit: it has no "format": "{FORMAT}"')
-        if data.get("format_version") != VERSION:
+        if data.get("format_version") not in READ:
             raise ValueError(f"a report of format version {data.get('format_version')!r}; this is version {VERSION}")
         try:
             return cls(
@@ -445,6 +445,7 @@ class AuditReport:
                 instances=str(data.get("instances", "")),
                 seconds=float(data.get("seconds", 0.0)),
                 warnings={str(text): int(count) for text, count in data.get("warnings", {}).items()},
+                notes=[str(note) for note in data.get("notes", ())],
             )
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ValueError(f"a report that is damaged: {type(error).__name__}: {error}") from error
@@ -458,13 +459,21 @@ class AuditReport:
 
 
 def _regression(before: AuditRow, now: AuditRow) -> str:
-    """Return the Regression of a row that is worse in `now`, or None."""
-    if _SEVERITY[now.outcome] > _SEVERITY[before.outcome]:
+    """Return in words what is worse in `now`, or ""."""
+    if not now.counts or not now.faults:
+        return ""
+    if now.outcome.severity > before.outcome.severity:
         return f"was {before.outcome.label}, now {now.faults[0]}"
     known = {(problem.fault, problem.parameter) for problem in before.signature}
-    new = [problem.text for problem in now.signature if (problem.fault, problem.parameter) not in known]
+    new = [
+        problem
+        for problem in now.signature
+        if (problem.fault, problem.parameter) not in known and not (now.meant and problem.by_type)
+    ]
     if new:
-        return f"signature: {new[0]}"
+        return f"signature: {new[0].text}"
     if now.value is ValueCheck.DIFFERS and before.value is not ValueCheck.DIFFERS:
-        return f"value: {now.difference}"
+        return f"{Outcome.WRONG_VALUE.label}: {now.difference}"
+    if now.attributes and not before.attributes:
+        return f"{Outcome.ATTRIBUTE_LOST.label}: {now.attributes}"
     return ""

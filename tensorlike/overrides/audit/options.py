@@ -29,18 +29,27 @@ from typing import Any, NamedTuple
 
 from .foreign import described, let_through, name_of
 from .making import AuditError
+from .metadata import named
 
-__all__ = ["PLAIN_RESULTS", "Project", "checked_plain_results", "options_of_class", "project_options"]
+__all__ = ["CHOICES", "Project", "checked_choice", "options_of_class", "project_options"]
 
-#: A plain tensor where the function returns tensors: the type was lost, or that is meant.
-PLAIN_RESULTS = ("lost", "ok")
+#: What a type may mean to do, with the words for it: the first unless another is given.
+CHOICES = {
+    # A plain tensor where the function returns tensors: the type was lost, or that is meant.
+    "plain_results": ("lost", "ok"),
+    # What the type refuses: a fault, or meant; then it is listed, and the percentage is of the other calls.
+    "refusals": ("fault", "ok"),
+    # The methods, operators and properties of tensors: expected of instances, or none, so that functions alone count.
+    "methods": ("expected", "none"),
+}
 CLASS_ATTRIBUTE = "__tensor_audit__"
 
 
-def checked_plain_results(value: Any, where: str) -> str:
-    """Return "lost" or "ok"; raise AuditError for all else."""
-    if value not in PLAIN_RESULTS or not isinstance(value, str):
-        raise AuditError(f"{where} is 'lost' or 'ok', not {value!r}")
+def checked_choice(name: str, value: Any, where: str) -> str:
+    """Return a word of the option `name`; raise AuditError for all else."""
+    words = CHOICES[name]
+    if value not in words or not isinstance(value, str):
+        raise AuditError(f"{where} is {' or '.join(map(repr, words))}, not {value!r}")
     return value
 
 
@@ -73,11 +82,17 @@ def options_of_class(kind: type) -> dict[str, Any]:
     if not isinstance(found, Mapping):
         raise AuditError(f"{where} is a dictionary of options, not {found!r}")
     functions = ("make", "from_dense", "to_dense")
-    _refuse_unknown(map(str, found), (*functions, "plain_results"), where)
+    _refuse_unknown(map(str, found), (*functions, *CHOICES, "metadata"), where)
     options: dict[str, Any] = {n: _function(found[n], f"{where}[{n!r}]") for n in functions if n in found}
-    if "plain_results" in found:
-        options["plain_results"] = checked_plain_results(found["plain_results"], f"{where}['plain_results']")
+    for name in CHOICES.keys() & found.keys():
+        options[name] = checked_choice(name, found[name], f"{where}[{name!r}]")
+    if "metadata" in found:
+        options["metadata"] = named(found["metadata"], f"{where}['metadata']")
     return options
+
+
+def _path(folder: str, value: Any) -> str:
+    return "-" if value == "-" else os.path.join(folder, str(value))
 
 
 class Project(NamedTuple):
@@ -131,7 +146,9 @@ def project_options(known: Mapping[str, type], files: Iterable[str], start: str 
                 value = str(value)  # fail-under = 90
             if not isinstance(value, wanted):
                 raise AuditError(f"{where}: {name.replace('_', '-')} is {wanted.__name__}, not {value!r}")
-            values[name] = os.path.join(folder, str(value)) if name in files and value != "-" else value
+            if name in files:
+                value = [_path(folder, path) for path in value] if isinstance(value, list) else _path(folder, value)
+            values[name] = value
         return values
 
     where = f"{path}, [tool.tensorlike.audit]"

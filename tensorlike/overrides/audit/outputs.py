@@ -18,7 +18,8 @@ from urllib.parse import quote
 
 import tensorlike
 
-from .model import AuditReport, AuditRow, Totals
+from .model import PROGRAM, WRITTEN, AuditReport, AuditRow, Totals
+from .outcomes import Outcome
 from .sources import Source
 from .terminal import counted, headline
 
@@ -51,7 +52,7 @@ class Audited(NamedTuple):
     def is_failure(self, row: AuditRow) -> bool:
         """Return whether a row counts as a failure: see Note [What counts with a baseline]."""
         if self.changes is None:
-            return row.called and not row.passed
+            return row.counts and not row.passed
         return row.key in self.changes.worse
 
 
@@ -79,8 +80,8 @@ class Results(NamedTuple):
 
 
 def kind_of(row: AuditRow) -> str:
-    """Return the kind of a row's worst fault in a word or two."""
-    return row.faults[0].partition(":")[0]
+    """Return the word that a row is counted under: what `Outcome.label` says."""
+    return row.verdict.label
 
 
 def _is_wrong(row: AuditRow) -> bool:
@@ -110,9 +111,9 @@ def table_of(results: Results) -> list[list[str]]:
     lines = [["Type", "Functions", "Calls", *kinds, "Passed"]]
     for report in (audited.report for audited in results.audited):
         totals, counts = report.totals, Counter(map(kind_of, report.worst()))
-        functions = len({row.function for row in report.rows if row.called})
+        functions = len({row.function for row in report.rows if row.called and row.form not in (WRITTEN, PROGRAM)})
         numbers = [f"{counts[kind]:,}" if counts[kind] else "·" for kind in kinds]
-        passed = f"{totals.coverage:.1f} %" if totals.called else "–"
+        passed = f"{totals.coverage:.1f} %" if totals.counted else "–"
         lines.append([report.type_name, f"{functions:,}", f"{totals.called:,}", *numbers, passed])
     return lines
 
@@ -146,7 +147,8 @@ def junit(results: Results) -> str:
                 found.text = _xml("\n".join([row.call, *row.faults, *_answered_by(row)]))
             elif not row.called or not row.passed:
                 counts["skipped"] += 1
-                reason = row.reason if not row.called else f"known to the baseline: {row.faults[0]}"
+                known = "known to the baseline" if row.counts else "refused on purpose"
+                reason = f"{known}: {row.faults[0]}" if row.called else row.reason
                 ElementTree.SubElement(case, "skipped", message=_xml(reason))
         for name, count in counts.items():
             suite.set(name, str(count))
@@ -212,7 +214,7 @@ def _rule(kind: str) -> dict[str, Any]:
         "id": _rule_id(kind),
         "name": words,
         "shortDescription": {"text": f"Override: {kind}"},
-        "fullDescription": {"text": f"A function that was called with an instance of the type: {kind}."},
+        "fullDescription": {"text": next(o.meaning for o in Outcome if o.label == kind)},
     }
 
 
@@ -349,6 +351,7 @@ def _markdown_of(audited: Audited, *, several: bool) -> Iterator[str]:
     for kind, rows in _groups(worst):
         functions = list({row.function: row for row in rows}.values())
         yield f"**{_text(kind)}**: {counted(len(rows), 'call')} of {counted(len(functions), 'function')}"
+        yield f"({_text(rows[0].verdict.meaning)})"
         yield ""
         for row in functions[:_LISTED]:
             yield f"- {_code(row.call or row.function)}: {_text(_short('; '.join(row.faults)))}"
@@ -425,10 +428,10 @@ _COLOURS = (
 
 def _message(totals: Totals) -> tuple[str, str, str]:
     """Return the text of a badge, and the colour by its name and as drawn."""
-    if not totals.called:
+    if not totals.counted:
         return "nothing called", "lightgrey", "#6e6e6e"
     # Rounded down: 100 % is for a type without faults.
-    share = totals.passed * 1000 // totals.called / 10
+    share = totals.passed * 1000 // totals.counted / 10
     _, name, drawn = next(colour for colour in _COLOURS if share >= colour[0])
     return f"{share:g} %", name, drawn
 

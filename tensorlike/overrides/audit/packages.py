@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 from .foreign import described, let_through, module_of, mro_of, name_of, one_line, process_restored, qualified_name
 from .making import AuditError, evaluated, instances_of
 from .model import AuditReport
+from .options import CHOICES
 from .outputs import Audited, LeftOut, Results
 from .parallel import available_jobs, in_children
 from .sources import source_of
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["PackageReport", "audit_package", "print_package"]
 
 FORMAT = "tensorlike-audit-package"
-VERSION = 1
+VERSION = 2
 
 #: Parts of the names of modules that are no part of what a package offers: programs, and tests with their types.
 _NOT_OFFERED = {"__main__": "a program", "conftest": "tests", "test": "tests", "tests": "tests", "_tests": "tests"}
@@ -74,6 +75,7 @@ def audit_package(
     only: Sequence[str] = (),
     options: Mapping[str, Mapping[str, Any]] | None = None,
     plain_results: str | None = None,
+    refusals: str | None = None,
     jobs: int | None = None,
     seconds: float = 300.0,
     progress: Callable[[int, int, str], None] | None = None,
@@ -85,8 +87,9 @@ def audit_package(
         api: The library that the types are written against, `"tensorlike"` or `"torch"`.
         only: Globs of the functions to call.
         options: For a type, by its full or its short name: `make`, `from_dense` and `to_dense`, each a function or an
-            expression as on the command line, and `plain_results`.
+            expression as on the command line, `plain_results` and `refusals`.
         plain_results: `"ok"` where types mean to answer with plain tensors.
+        refusals: `"ok"` where types mean to refuse what they refuse.
         jobs: The number of types to audit at a time; the number of processors by default.
         seconds: The time after which the audit of one type is stopped.
         progress: Called with the number of types that are done, the number of all, and a name.
@@ -101,7 +104,7 @@ def audit_package(
     # Samples are imported before the processes are made, so that each has them.
     next(iter(chosen.calls(chosen.functions()[0])), None)
     given = _by_type(options or {}, kinds)
-    common = {"plain_results": plain_results}
+    common = {"plain_results": plain_results, "refusals": refusals}
     work = [_work(kind, chosen, only, {**common, **given.get(kind, {})}) for kind in kinds]
     audited: list[Audited] = []
     with _one_thread(chosen):
@@ -158,9 +161,9 @@ def _work(kind: type, api: AuditedApi, only: Sequence[str], options: Mapping[str
     def work() -> str:
         try:
             _, maker = instances_of(kind, api=api, **_given(kind, options))
-            plain = options.get("plain_results")
+            meant = {name: options.get(name) for name in CHOICES}
             # In a process of its own, so that a call that ends it is a row of the report.
-            return Auditor(kind, maker, only=only, api=api, plain_results=plain).run(min(1, available_jobs())).to_json()
+            return Auditor(kind, maker, only=only, api=api, **meant).run(min(1, available_jobs())).to_json()
         except AuditError as error:
             return json.dumps({"reason": one_line(str(error))})
         except BaseException as error:

@@ -22,8 +22,10 @@ from tensorlike.dispatch.signature import POSITIONAL
 
 from .arguments import Place, text_of
 from .foreign import interrupted, let_through, name_of, process_restored
+from .judging import AFTERWARDS, OF_OPERAND
 from .making import FROM_DENSE, TO_DENSE, AuditError
-from .model import AuditRow, Outcome, ValueCheck
+from .model import AuditRow, ValueCheck
+from .outcomes import Outcome
 from .parallel import Child, available_jobs
 from .run import Attempt, Auditor, matching
 
@@ -148,10 +150,10 @@ def _program_for(auditor: Auditor, making: Making, function: AuditedFunction, ro
             if row.severity > shown.severity and row.outcome is not shown.outcome:
                 continue
             # Another fault than the one that the row is about comes last.
-            other = (shown.outcome, shown.value) != (row.outcome, row.value)
+            other = (shown.outcome, shown.value, shown.attributes) != (row.outcome, row.value, row.attributes)
             size, error = (other, *_size(attempt, auditor.api)), shown.error_type or "AssertionError"
             try:
-                if not shown.error_type and shown.value is not ValueCheck.DIFFERS:
+                if not shown.error_type and shown.value is not ValueCheck.DIFFERS and not shown.attributes:
                     # The signatures were compared; a call shows what is wrong.
                     programs = [writer.program(shown, attempt, p.parameter) for p in shown.signature]
                     faults += [_Fault(size, program, "TypeError") for program in programs]
@@ -218,6 +220,7 @@ class _Writer:
         self.function = function
         self.operand = operand if operand.isidentifier() and operand not in ("result", "expected") else "operand"
         self.library = self.api.name
+        self.instance: Any = None
         self.names = {function.key: function.name for function in auditor.functions}
 
     def program(self, row: AuditRow, attempt: Attempt, by_keyword: str = "") -> str:
@@ -227,8 +230,8 @@ class _Writer:
         """
         api, making, library = self.api, self.making, self.library
         expressions = [e for e in (making.make, making.from_dense, making.to_dense) if e is not None]
-        body = [f"{self.operand} = {self._instance(attempt)}", f"result = {self._call(attempt, by_keyword)}"]
-        body += self._check(row, attempt)
+        body = [f"{self.operand} = {self._instance(attempt)}", *self._carried(row, attempt)]
+        body += [f"result = {self._call(attempt, by_keyword)}", *self._check(row, attempt)]
         text = "\n".join([*expressions, *body])
         root = making.name.partition(".")[0]
         known = {name for e in expressions for name in _names(e) if name in vars(making.module)} | {root}
@@ -261,6 +264,7 @@ class _Writer:
         return f"{sample}.as_subclass({making.name})"
 
     def _call(self, attempt: Attempt, by_keyword: str) -> str:
+        self.instance = attempt.instance
         parts = [self._argument(value, (i,), attempt.place) for i, value in enumerate(attempt.args)]
         positional = [p.name for p in self.function.parameters if p.kind == POSITIONAL]
         if by_keyword in positional[: len(parts)]:
@@ -285,13 +289,26 @@ class _Writer:
         raise _NotLiteral(f"{name} has no name of its own")
 
     def _argument(self, value: Any, here: Place, place: Place) -> str:
-        if here == place:
+        if here == place or value is self.instance:
             return self.operand
         if here != place[: len(here)]:
             return self._literal(value)
         # A sequence with the instance in it.
         parts = [self._argument(item, (*here, index), place) for index, item in enumerate(value)]
         return f"[{', '.join(parts)}]" if isinstance(value, list) else f"({', '.join(parts)},)"
+
+    def _carried(self, row: AuditRow, attempt: Attempt) -> list[str]:
+        """Return the lines that keep what the operand carries, where that is what is lost."""
+        if not row.attributes:
+            return []
+        one, value = next((one, value) for one, value in attempt.carried if row.attributes.startswith(f"{one.name} "))
+        lines = [f"{self.operand}.{one.name} = {value!r}"] if attempt.marked and one.declared else []
+        return [*lines, f"carried = {self._read(one.name, self.operand)}"]
+
+    def _read(self, name: str, what: str) -> str:
+        """Return the expression that reads what `metadata` names of an instance."""
+        simple = name.isidentifier()
+        return f"getattr({what}, {name!r}, None)" if simple else f"({name})({what})"
 
     def _check(self, row: AuditRow, attempt: Attempt) -> list[str]:
         """Return the lines that compare the result with what is expected."""
@@ -302,11 +319,18 @@ class _Writer:
             if isinstance(attempt.expected, (list, tuple)):
                 found = f"any(isinstance(r, {self.making.name}) for r in result)"
             lines.append(f"assert {found}, type(result)")
-        elif row.outcome is Outcome.NOT_IMPLEMENTED:
+        elif row.left_out:
             lines.append("assert result is not NotImplemented, result")
+        if row.attributes:
+            where = row.attributes.partition(" is ")[0]
+            name = where.removesuffix(OF_OPERAND)
+            one = "r" if isinstance(attempt.expected, (list, tuple)) else "result"
+            read = self._read(name, one if name == where else self.operand)
+            lines.append(f"assert {read} == carried" if one == "result" else
+                         f"assert all({read} == carried for r in result)")  # fmt: skip
         if row.value is not ValueCheck.DIFFERS:
             return [expected, *lines]
-        afterwards = row.difference.startswith("the operand afterwards")
+        afterwards = row.difference.startswith(AFTERWARDS)
         value = attempt.written if afterwards else attempt.expected
         lines.append(f"expected = {self._literal(value)}  # as plain tensors give")
         lines.append(self._compared(self._dense(self.operand if afterwards else "result", value), value))

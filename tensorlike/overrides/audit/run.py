@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.pytree import instances
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.overrides.variants import NAMED
 from tensorlike.overrides.writing import _TABLE, TensorLike
@@ -34,7 +35,7 @@ from tensorlike.overrides.writing import _TABLE, TensorLike
 from .answering import Answering, Trace, handlers_of, is_watched
 from .answering_code import Location, Recorder
 from .api import AuditedApi, AuditedFunction, Call, TensorlikeApi
-from .arguments import Place, at, copied, difference, fitted, lost, mapped, places, replaced, shown_call, text_of
+from .arguments import Place, at, copied, fitted, places, replaced, shown_call, text_of
 from .failures import is_deliberate
 from .foreign import (
     described,
@@ -47,10 +48,15 @@ from .foreign import (
     qualified_name,
     text_of_error,
 )
+from .judging import Arguments, Attempt, Judge, PlainCall, Unusable
 from .making import AuditError, InstanceMaker, a
-from .model import FAULTY, AuditReport, AuditRow, Outcome, SignatureProblem, ValueCheck
+from .metadata import Metadata, marked, metadata_of
+from .model import AuditReport, AuditRow, SignatureProblem, ValueCheck
+from .outcomes import FAULTY, Outcome
 from .parallel import Audited, End, available_jobs, in_workers
+from .sections import extra_rows
 from .signatures import compared, confirmed, is_refused_by_python, refusal
+from .written import is_of_tensors
 
 __all__ = ["Attempt", "Auditor", "matching"]
 
@@ -58,30 +64,6 @@ _TRIES = 12
 #: Outcomes that may be the sample's fault where the operand was not made for it.
 _UNSETTLED = (Outcome.RAISED, Outcome.REFUSED, Outcome.TYPE_LOST)
 _PRINTED = 2000
-
-
-class Attempt(NamedTuple):
-    """The arguments of one audited call, and the same ones with plain tensors alone."""
-
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    #: The result of plain tensors, and the operand's value afterwards if the function writes to it.
-    expected: Any
-    written: Any
-    #: The warnings that plain tensors cause too, which are not the type's.
-    warnings: frozenset[str]
-    #: Plain tensors like the instance are taken, so that an exception is not the sample's fault.
-    fits: bool
-    #: Whether the answer must have the value of `expected`.
-    compare: bool
-    #: Makes the call with plain tensors once more: it may not have the same value every time.
-    again: Callable[[], tuple[Any, Any, frozenset[str]]]
-    #: Makes the attempt once more, with an instance that no call has changed.
-    anew: Callable[[], Attempt]
-    call: Call
-    place: Place
-    #: The plain tensor that the instance was made from, or None.
-    sample: Any
 
 
 class _Answer(NamedTuple):
@@ -131,14 +113,21 @@ class Auditor:
         progress: Callable[[int, int, str], None] | None = None,
         api: AuditedApi | None = None,
         plain_results: str | None = None,
+        refusals: str | None = None,
+        methods: str | None = None,
+        metadata: Sequence[Metadata] | None = None,
     ) -> None:
         self.kind = kind
         self.maker = maker
         self.api: AuditedApi = TensorlikeApi() if api is None else api
-        #: The types that answers may have where functions return tensors.
-        self.kept: tuple[type, ...] = (kind,)
-        if (plain_results or maker.plain_results) == "ok":
-            self.kept = (kind, self.api.tensor)
+        #: Whether the type means to refuse what it refuses.
+        self.refusals_meant = (refusals or maker.refusals) == "ok"
+        #: Whether instances are to have the methods and operators of tensors.
+        self.methods = (methods or maker.methods) != "none"
+        self.only = tuple(only)
+        found = metadata_of(kind, maker, maker.metadata if metadata is None else metadata)
+        kept = (kind, self.api.tensor) if (plain_results or maker.plain_results) == "ok" else (kind,)
+        self.judge = Judge(maker, self.api, kept, found)
         self.progress = progress
         functions = self.api.functions()
         for pattern in only:
@@ -148,6 +137,8 @@ class Auditor:
         self.handlers = handlers_of(kind, self.api)
         self.watched = is_watched(kind, self.handlers)
         self.warnings: Counter[str] = Counter()
+        #: Sentences for the report: see `AuditReport.notes`.
+        self.notes: list[str] = []
         #: Tells the process that started this one what ended it.
         self.in_plain_call: Any = bytearray(1)
         #: Rows of functions that are not called, by the name of the function.
@@ -157,6 +148,11 @@ class Auditor:
         self.ran: dict[str, frozenset[Location]] = {}
         #: Called with the function, the operand and the arguments before each call.
         self.on_attempt: Callable[[AuditedFunction, str, Attempt], None] | None = None
+
+    @property
+    def carries(self) -> bool:
+        """Whether instances carry something besides their values that is compared."""
+        return bool(self.judge.metadata)
 
     def run(self, jobs: int = 0) -> AuditReport:
         """Make all calls and return the report. With `jobs`, so many processes make them where they can be forked."""
@@ -168,10 +164,14 @@ class Auditor:
         rows: list[AuditRow] = []
         given: Counter[str] = Counter()
         for function, result in zip(self.functions, results):
+            for row in result.rows:
+                row.meant = self.refusals_meant and any(word is Outcome.REFUSED for word, _ in row.findings)
             rows += result.rows
             given.update(result.warnings)
             if function.name not in self.kept_rows:
                 self.ran[function.name] = result.ran
+        with self.api.repeatable():
+            rows += extra_rows(self, jobs, rows)
         return AuditReport(
             type_name=qualified_name(self.kind),
             rows=rows,
@@ -180,6 +180,7 @@ class Auditor:
             instances=self.maker.how,
             seconds=round(time.perf_counter() - begin, 3),
             warnings=dict(given),
+            notes=list(self.notes),
         )
 
     def _results(self, jobs: int) -> list[Audited]:
@@ -224,6 +225,10 @@ class Auditor:
             rows = self.audit_function(self.functions[index], ended, announce)
         return Audited(rows, self.warnings, frozenset() if self.recorder is None else self.recorder.places())
 
+    def sample_calls(self, function: AuditedFunction) -> list[Call]:
+        """Return the sample calls of a function, the simplest first."""
+        return sorted(self.api.calls(function), key=lambda call: _simplicity(call, self.api.tensor))
+
     def audit_function(
         self,
         function: AuditedFunction,
@@ -235,7 +240,7 @@ class Auditor:
         `announce` is called with each operand before any call with it. An operand in `ended` is not tried: calls with
         it end the process, in the manner stated there.
         """
-        calls = sorted(self.api.calls(function), key=lambda call: _simplicity(call, self.api.tensor))
+        calls = self.sample_calls(function)
         rows: list[AuditRow] = []
         for index, parameter in enumerate(p for p in function.parameters if p.operand):
             if announce is not None:
@@ -259,13 +264,16 @@ class Auditor:
                 error.__traceback__ = None
                 rows.append(row)
                 continue
-            if index == 0 and row.outcome not in (Outcome.NOT_IMPLEMENTED, Outcome.RECURSED, Outcome.NOT_CALLED):
+            ends = row.left_out or row.recursed or row.outcome is Outcome.NOT_CALLED
+            if index == 0 and not ends:
                 self._audit_parameters(function, parameter.name, calls, row)
             elif answering is not None and index:
                 # The first row lists what is wrong with the signature, unless another function answers here.
                 first = rows[0]
                 if first.answered_by == row.answered_by:
                     row.signature = [p for p in row.signature if p.parameter == row.operand]
+            if row.passed and function.elementwise and parameter.name in function.mutates:
+                self._audit_aliased(function, parameter.name, calls, row)
             rows.append(row)
         return rows
 
@@ -274,10 +282,12 @@ class Auditor:
     ) -> tuple[AuditRow, Answering | None]:
         best: tuple[AuditRow, Answering | None] | None = None
         reason = self.api.excluded(function, operand, self.kind)
+        if not self.methods and is_of_tensors(function.name) and operand == function.parameters[0].name:
+            reason = f"{name_of(self.kind)} says that it has no methods"
         if reason:
             calls = ()
         tries = 0
-        for attempt in self._attempts(function, operand, calls):
+        for attempt in self.attempts(function, operand, calls):
             if isinstance(attempt, str):
                 reason = reason or attempt
                 continue
@@ -308,12 +318,12 @@ class Auditor:
         if self.api.excluded(function, operand, self.kind):
             return
         for chosen in (calls, *(chosen for _, chosen in self._variations(function, calls))):
-            for attempt in self._attempts(function, operand, chosen):
+            for attempt in self.attempts(function, operand, chosen):
                 if isinstance(attempt, str):
                     continue
                 row, _ = self._judged(function, operand, attempt)
                 if row.called and not row.passed:
-                    with contextlib.suppress(_Unusable):
+                    with contextlib.suppress(Unusable):
                         yield row, attempt.anew()
 
     def _audit_parameters(self, function: AuditedFunction, operand: str, calls: Sequence[Call], row: AuditRow) -> None:
@@ -322,7 +332,7 @@ class Auditor:
         for parameter, chosen in self._variations(function, calls):
             tries = 0
             problem: SignatureProblem | None = None
-            for attempt in self._attempts(function, operand, chosen):
+            for attempt in self.attempts(function, operand, chosen):
                 if isinstance(attempt, str):
                     continue
                 tries += 1
@@ -331,21 +341,63 @@ class Auditor:
                 if row.error_type and (judged.error_type, judged.error) == (row.error_type, row.error):
                     break  # The parameter makes no difference.
                 if judged.outcome in FAULTY and judged.outcome is not Outcome.TYPE_LOST:
-                    problem = refusal(
-                        parameter, self._in_words(function, attempt), f"{judged.error_type}: {judged.error}"
-                    )
+                    words = f"{judged.error_type}: {judged.error}"
+                    by_type = judged.outcome is Outcome.REFUSED
+                    problem = refusal(parameter, self._in_words(function, attempt), words, by_type=by_type)
                     if not attempt.fits and not judged.signature and judged.outcome in _UNSETTLED:
                         # The shapes may be at fault: another sample.
                         problem = None
                         if tries < _TRIES:
                             continue
-                elif judged.value is ValueCheck.DIFFERS and row.value is not ValueCheck.DIFFERS:
-                    row.value = ValueCheck.DIFFERS
-                    row.difference = f"{self._in_words(function, attempt)} gives {judged.difference}"
+                else:
+                    self._add_findings(row, judged, function, attempt)
                 break
             if problem is not None:
                 refused.append(problem)
         row.signature = confirmed(row.signature, refused)
+
+    def _add_findings(self, row: AuditRow, judged: AuditRow, function: AuditedFunction, attempt: Attempt) -> None:
+        """Add to a row what another call of the same function has shown to be wrong."""
+        if judged.value is ValueCheck.DIFFERS and row.value is not ValueCheck.DIFFERS:
+            row.value = ValueCheck.DIFFERS
+            row.difference = f"{self._in_words(function, attempt)} gives {judged.difference}"
+        if judged.attributes and not row.attributes:
+            row.attributes = f"{judged.attributes}, in {self._in_words(function, attempt)}"
+
+    def _audit_aliased(self, function: AuditedFunction, operand: str, calls: Sequence[Call], row: AuditRow) -> None:
+        """Call a function that writes `operand` with the same instance as another operand too: `x.mul_(x)`.
+
+        Of elementwise functions alone, which read each element before they write it.
+        """
+        others = [p.name for p in function.parameters if p.operand and p.name != operand]
+        for call in calls:
+            if self.maker.takes_tensors and self._audit_aliases_of(function, operand, others, call, row):
+                return
+
+    def _audit_aliases_of(
+        self, function: AuditedFunction, operand: str, others: Sequence[str], call: Call, row: AuditRow
+    ) -> bool:
+        """Make such a call of a sample for the first operand that can be the same; return whether one was made."""
+        written = ("out",) if operand == "out" else next(places(call, function, operand, self.api.tensor), None)
+        for other in others:
+            read = next(places(call, function, other, self.api.tensor), None)
+            if written is None or read is None:
+                continue
+            # `out=` has no values of its own, so that the instance is made for the operand that is read.
+            place, alias = (read, written) if operand == "out" else (written, read)
+            try:
+                attempt = self._attempt(function, call, place, True, alias)
+            except Unusable:
+                continue
+            judged, _ = self._judged(function, operand, attempt, in_words=False)
+            if judged.outcome is Outcome.RAISED:
+                words = f"{judged.error_type}: {judged.error}"
+                row.value = ValueCheck.DIFFERS
+                row.difference = f"{self._in_words(function, attempt)}, the same instance twice, raises {words}"
+            else:
+                self._add_findings(row, judged, function, attempt)
+            return True
+        return False
 
     def _variations(self, function: AuditedFunction, calls: Sequence[Call]) -> Iterator[tuple[str, list[Call]]]:
         for p in function.parameters:
@@ -374,7 +426,7 @@ class Auditor:
 
     # One call.
 
-    def _attempts(self, function: AuditedFunction, operand: str, calls: Sequence[Call]) -> Iterator[Attempt | str]:
+    def attempts(self, function: AuditedFunction, operand: str, calls: Sequence[Call]) -> Iterator[Attempt | str]:
         """Yield calls in which an instance is the operand, or the reason why a sample cannot be used."""
         for call in calls:
             found = list(places(call, function, operand, self.api.tensor))
@@ -401,19 +453,28 @@ class Auditor:
                 continue
             try:
                 yield self._attempt(function, call, place, from_sample)
-            except _Unusable as error:
+            except Unusable as error:
                 yield str(error)
             else:
                 return
 
-    def _attempt(self, function: AuditedFunction, call: Call, place: Place, from_sample: bool) -> Attempt:
+    def _attempt(
+        self,
+        function: AuditedFunction,
+        call: Call,
+        place: Place,
+        from_sample: bool,
+        alias: Place | None = None,
+        *,
+        mark: bool = True,
+    ) -> Attempt:
+        """Return a call with an instance at `place`, and the same one at `alias` if that is given."""
         api, maker = self.api, self.maker
-        args, kwargs = copied(list(call.args), api), copied(call.kwargs, api)
-        sample: Any = None
+        # Those of the sample: no call has them themselves.
+        args, kwargs = call.args, dict(call.kwargs)
         asked = place
         if place == ("out",) and "out" not in kwargs:
-            result = self._run_plain(function, call.args, call.kwargs)[0]
-            sample = self._output_like(result)
+            sample = self._output_like(self._run_plain(function, args, kwargs).result)
             if isinstance(sample, tuple):
                 kwargs["out"], place = sample, ("out", len(sample) - 1)
                 sample = sample[-1]
@@ -421,30 +482,50 @@ class Auditor:
             sample = at(args, kwargs, place)
             if _is_number(sample):
                 sample = api.tensor_of(np.array(sample))
+        if alias is not None:
+            other = self._run_plain(function, args, kwargs).result if alias == ("out",) else at(args, kwargs, alias)
+            if not isinstance(other, api.tensor):
+                raise Unusable("there are several results")
+            one, two = api.array(other), api.array(sample)
+            if (one.shape, one.dtype) != (two.shape, two.dtype):
+                raise Unusable("the operands differ in shape or dtype")
         try:
             with self._quiet():
                 instance = maker.like(copied(sample, api)) if from_sample else maker.fixed()
+                is_marked = mark and self.judge.marks and marked(instance, self.judge.metadata)
+                carried = self.judge.carried(instance)
                 if maker.reads_values:
-                    dense = maker.dense(instance)
+                    # A copy: what the call writes must not be compared with itself.
+                    dense = copied(maker.dense(instance), api)
                 else:
                     dense = sample if from_sample else api.stand_in(instance)
         except BaseException as error:
             let_through(error)
-            raise _Unusable(f"no instance for this operand: {described(error)}") from error
+            raise Unusable(f"no instance for this operand: {described(error)}") from error
         fits = dense is not None
         if fits and not from_sample:
             args, kwargs = fitted(args, kwargs, tuple(sample.shape), tuple(dense.shape), api)
         # Without knowledge of the instance, the sample itself shows at least the kind of result.
-        plain = replaced(args, kwargs, place, dense if fits else sample)
-        expected, written, given = self._run_plain(function, *plain, place)
-        compare = maker.reads_values and function.comparable
-        if not _is_written_to(function, place):
-            written = None
-        again = functools.partial(self._run_plain, function, *plain, place)
-        anew = functools.partial(self._attempt, function, call, asked, from_sample)
-        with_instance = replaced(args, kwargs, place, instance)
-        made_from = copied(sample, api) if from_sample else None
-        return Attempt(*with_instance, expected, written, given, fits, compare, again, anew, call, place, made_from)
+        same = None if alias is None else (place, alias)
+        before = replaced(args, kwargs, place, dense if fits else sample)
+        again = functools.partial(self._run_plain, function, *before, same)
+        with_instance = replaced(copied(list(args), api), copied(kwargs, api), place, instance)
+        if alias is not None:
+            with_instance = replaced(*with_instance, alias, instance)
+        return Attempt(
+            *with_instance,
+            before=before,
+            plain=again(),
+            fits=fits,
+            compare=maker.reads_values and function.comparable,
+            again=again,
+            anew=functools.partial(self._attempt, function, call, asked, from_sample, alias),
+            call=call,
+            place=place,
+            sample=copied(sample, api) if from_sample else None,
+            carried=carried,
+            marked=is_marked,
+        )
 
     def _output_like(self, result: Any) -> Any:
         api = self.api
@@ -452,29 +533,31 @@ class Auditor:
             return api.tensor_of(np.zeros_like(api.array(result)))
         if isinstance(result, tuple) and result and all(isinstance(r, api.tensor) for r in result):
             return tuple(api.tensor_of(np.zeros_like(api.array(r))) for r in result)
-        raise _Unusable("the result is no tensor that out= could take")
+        raise Unusable("the result is no tensor that out= could take")
 
     def _run_plain(
-        self, function: AuditedFunction, args: Any, kwargs: Any, place: Place | None = None
-    ) -> tuple[Any, Any, frozenset[str]]:
-        """Call the function on copies of plain arguments; return the result, the argument at `place`, and the warnings.
+        self, function: AuditedFunction, args: Any, kwargs: Any, same: tuple[Place, Place] | None = None
+    ) -> PlainCall:
+        """Call the function on copies of plain arguments, those at the places `same` being one; return what came of it.
 
-        Raises _Unusable if the call raises.
+        Raises Unusable if the call raises.
         """
-        args, kwargs = copied(list(args), self.api), copied(dict(kwargs), self.api)
+        left: Arguments = tuple(copied(list(args), self.api)), copied(dict(kwargs), self.api)
+        if same is not None:
+            left = replaced(*left, same[1], at(*left, same[0]))
         self.in_plain_call[0] = 1
         try:
             with self._quiet(), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                result = contextvars.copy_context().run(function.key, *args, **kwargs)
+                result = contextvars.copy_context().run(function.key, *left[0], **left[1])
         except Exception as error:
-            raise _Unusable(f"plain tensors are refused: {described(error)}") from error
+            raise Unusable(f"plain tensors are refused: {described(error)}") from error
         finally:
             self.in_plain_call[0] = 0
         if result is NotImplemented:
             # Methods of operators leave arguments that they do not take to Python.
-            raise _Unusable("plain tensors are left to the other operand's method")
-        return result, None if place is None else at(args, kwargs, place), frozenset(map(_warning, caught))
+            raise Unusable("plain tensors are left to the other operand's method")
+        return PlainCall(result, left, frozenset(map(_warning, caught)))
 
     @contextlib.contextmanager
     def _quiet(self) -> Iterator[None]:
@@ -513,7 +596,7 @@ class Auditor:
                 sys.setprofile(None)
         # Also an interrupt that the implementation has swallowed.
         let_through(error)
-        given = [text for text in dict.fromkeys(map(_warning, caught)) if text not in attempt.warnings]
+        given = [text for text in dict.fromkeys(map(_warning, caught)) if text not in attempt.plain.warnings]
         return _Answer(result, error, trace, printable(printed.getvalue()[:_PRINTED]), given)
 
     def _judged(
@@ -525,10 +608,15 @@ class Auditor:
         may differ under a mode (`l1_loss` drops its weight), for which the type is not to blame.
         """
         row, answering = self._observed(function, operand, attempt, in_words)
+        if attempt.marked and row.verdict in FAULTY and row.verdict is not Outcome.ATTRIBUTE_LOST:
+            # The mark may be what the type's code does not expect.
+            with contextlib.suppress(Unusable):
+                attempt = attempt.anew(mark=False)
+                row, answering = self._observed(function, operand, attempt, in_words)
         if self.api.observes_by_mode and (row.value is ValueCheck.DIFFERS or row.outcome is Outcome.RAISED):
             try:
-                again = attempt.anew()
-            except _Unusable:
+                again = attempt.anew(mark=attempt.marked)
+            except Unusable:
                 return row, answering
             self._look_again(row, function, again)
         return row, answering
@@ -544,16 +632,16 @@ class Auditor:
         if row.outcome is Outcome.RAISED:
             row.outcome, row.error_type, row.error, row.signature = Outcome.OWN, "", "", []
             row.answer = text_of(result)
-            if lost(attempt.expected, result, self.kept, self.api.tensor) and not function.nowrap:
+            if self.judge.is_lost(attempt.expected, result) and not function.nowrap:
                 row.outcome, row.type_lost = Outcome.TYPE_LOST, True
                 row.reason = f"the answer is {a(type(result))}, not {a(self.kind)}"
-        row.value, row.difference = ValueCheck.NOT_COMPARED, ""
-        if attempt.compare:
-            self._compare_all(row, attempt, result)
+        row.value, row.difference, row.attributes = ValueCheck.NOT_COMPARED, "", ""
+        with self._quiet():
+            self.judge.compare(row, function, attempt, result)
 
     def _in_words(self, function: AuditedFunction, attempt: Attempt) -> str:
         """Return an attempt that was called already as a line of Python."""
-        with contextlib.suppress(_Unusable):
+        with contextlib.suppress(Unusable):
             attempt = attempt.anew()
         with self._quiet():
             return shown_call(function.name, attempt.args, attempt.kwargs, self.api)
@@ -585,13 +673,13 @@ class Auditor:
         row.printed = answer.printed
         if error is not None:
             row.error_type, row.error = name_of(type(error)), text_of_error(error)
-            row.outcome = self._failure(trace, error)
+            row.outcome, row.left_out = self._failure(trace, error)
             if row.outcome is Outcome.RAISED and is_refused_by_python(error, self.api):
                 row.signature = [refusal(operand, call, f"{row.error_type}: {row.error}")]
             error.__traceback__ = None
         elif answer.result is NotImplemented:
             # An operator leaves a call that every type refused to Python, which asks the other operand's method next.
-            row.outcome = Outcome.NOT_IMPLEMENTED
+            row.outcome, row.left_out = Outcome.REFUSED, True
         else:
             self._judge_result(row, function, attempt, answer, in_words)
         answering = trace.answering
@@ -602,9 +690,8 @@ class Auditor:
         trace.close()
         return row, answering
 
-    def _failure(self, trace: Trace, error: BaseException) -> Outcome:
-        if isinstance(error, RecursionError):
-            return Outcome.RECURSED
+    def _failure(self, trace: Trace, error: BaseException) -> tuple[Outcome, bool]:
+        """Return the outcome of a call that raised, and whether the type returned NotImplemented."""
         # The error of an operator begins with Python's own words.
         text = text_of_error(error)
         if (
@@ -612,8 +699,8 @@ class Auditor:
             and any(words in text for words in self.api.nobody_answered)
             and (trace.refused or not self.handlers)
         ):
-            return Outcome.NOT_IMPLEMENTED
-        return Outcome.REFUSED if is_deliberate(error, self.api) else Outcome.RAISED
+            return Outcome.REFUSED, True
+        return (Outcome.REFUSED if is_deliberate(error, self.api) else Outcome.RAISED), False
 
     def _judge_result(
         self, row: AuditRow, function: AuditedFunction, attempt: Attempt, answer: _Answer, in_words: bool
@@ -624,45 +711,20 @@ class Auditor:
                 row.answer = text_of(result)
             # The target of an in-place function keeps its type.
             target = bool(attempt.args) and result is attempt.args[0] and _is_written_to(function, (0,))
-            row.type_lost = not (target or function.nowrap or _is_given(attempt, result)) and lost(
-                attempt.expected, result, self.kept, self.api.tensor
+            row.type_lost = not (target or function.nowrap or _is_given(attempt, result)) and self.judge.is_lost(
+                attempt.expected, result
             )
-        if trace.fell_back:
-            row.outcome = Outcome.FALLBACK
+            plain = trace.fell_back and (trace.by_policy or not _has_instance(result, self.kind))
+        if plain:
+            row.outcome = Outcome.THROUGH_PLAIN
         elif row.type_lost:
             row.outcome = Outcome.TYPE_LOST
             row.reason = f"the answer is {a(type(result))}, not {a(self.kind)}"
         elif self.kind not in trace.asked_types and _implementer(self.kind, trace.owner, function) is not self.kind:
             row.outcome = Outcome.INHERITED
-        row.by_default = trace.default_answered
-        if attempt.compare:
-            self._compare_all(row, attempt, result)
-
-    def _compare_all(self, row: AuditRow, attempt: Attempt, result: Any) -> None:
-        """Record in `row` whether the answer, and what the call wrote, have the expected values."""
-        self._compare(row, attempt, "", attempt.expected, result)
-        if attempt.written is not None and row.value is not ValueCheck.DIFFERS:
-            operand = at(attempt.args, attempt.kwargs, attempt.place)
-            self._compare(row, attempt, "the operand afterwards: ", attempt.written, operand)
-
-    def _compare(self, row: AuditRow, attempt: Attempt, where: str, expected: Any, actual: Any) -> None:
-        """Record in `row` whether a value, its instances read by to_dense, is the expected one."""
-        try:
-            with self._quiet():
-                dense = mapped(actual, self.maker.dense, self.kind)
-        except BaseException as error:
-            let_through(error)
-            row.value, row.difference = ValueCheck.DIFFERS, f"{where}to_dense raises {described(error)}"
-            return
-        found = difference(expected, dense, self.api, values=attempt.call.deterministic, where=where)
-        if found and attempt.call.deterministic:
-            # Check whether plain tensors give the same twice. If not, only shape and dtype are compared.
-            result, written, _ = attempt.again()
-            if difference(expected, written if expected is attempt.written else result, self.api):
-                found = difference(expected, dense, self.api, values=False, where=where)
-        if found is not None:
-            row.value = ValueCheck.DIFFERS if found else ValueCheck.EQUAL
-            row.difference = found
+        row.by_default, row.on_plain = trace.default_answered, trace.fell_back
+        with self._quiet():
+            self.judge.compare(row, function, attempt, result)
 
 
 class _Printed(io.StringIO):
@@ -672,16 +734,16 @@ class _Printed(io.StringIO):
         pass
 
 
-class _Unusable(Exception):
-    """Raised for a sample that cannot be used for an operand, with the reason."""
-
-
 def _was_number(attempt: Attempt) -> bool:
     """Return whether the sample has a number where the instance stands."""
     try:
         return _is_number(at(attempt.call.args, attempt.call.kwargs, attempt.place))
     except (LookupError, TypeError):
         return False
+
+
+def _has_instance(result: Any, kind: type) -> bool:
+    return isinstance(result, kind) or bool(instances(result, kind))
 
 
 def _is_given(attempt: Attempt, result: Any) -> bool:

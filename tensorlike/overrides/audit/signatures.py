@@ -116,11 +116,11 @@ def is_refused_by_python(error: BaseException, api: AuditedApi) -> bool:
     return not api.is_own_code(code) or code.co_name in ("_ask_types", "_ask_mode")
 
 
-def refusal(parameter: str, shown: str, error: str) -> SignatureProblem:
-    """Return the problem of a call that was refused because of a parameter."""
+def refusal(parameter: str, shown: str, error: str, *, by_type: bool = False) -> SignatureProblem:
+    """Return the problem of a call that was refused because of a parameter, `by_type` on purpose or by Python."""
     found = _UNEXPECTED.search(error)
     name = found.group(1) if found else parameter
-    return SignatureProblem(SignatureFault.REFUSED, name, f"{shown} raises {error}", confirmed=True)
+    return SignatureProblem(SignatureFault.REFUSED, name, f"{shown} raises {error}", True, by_type)
 
 
 def confirmed(problems: Sequence[SignatureProblem], calls: Sequence[SignatureProblem]) -> list[SignatureProblem]:

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import sys
+import textwrap
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from .model import AuditReport, Cause, Outcome, Regression, Totals
+from .model import PROGRAM, WRITTEN, AuditReport, AuditRow, Cause, Regression, Totals
+from .outcomes import STYLES, Outcome
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["counted", "print_regressions", "print_report", "progress_bar"]
+__all__ = ["counted", "headline", "notes", "print_regressions", "print_report", "progress_bar", "words_of"]
 
 _WIDTH_IN_A_FILE = 120
 _OFFENDERS = 20
 
-_OUTCOMES = {
-    Outcome.OWN: "Own",
-    Outcome.INHERITED: "Inherited",
-    Outcome.FALLBACK: "Fallback",
-    Outcome.TYPE_LOST: "Type lost",
-    Outcome.NOT_IMPLEMENTED: "NotImpl.",
-    Outcome.REFUSED: "Refused",
-    Outcome.RAISED: "Raised",
-    Outcome.RECURSED: "Recursed",
-}
-_GOOD = frozenset((Outcome.OWN, Outcome.INHERITED, Outcome.FALLBACK))
+#: The width at which the headings of columns are broken.
+_HEADING = 12
 
 
 def _rich_console(file: IO[str]) -> Console | None:
@@ -69,15 +63,31 @@ def counted(count: int, what: str) -> str:
 
 
 def headline(report: AuditReport) -> str:
-    """Return the totals in a sentence."""
+    """Return the totals in a sentence, and what the percentage does not say."""
     totals = report.totals
-    functions = len({row.function for row in report.rows})
-    left_out = totals.outcomes[Outcome.NOT_CALLED]
     text = (
-        f"{report.type_name}: {totals.passed} of {counted(totals.called, 'call')} of "
-        f"{counted(functions, 'function')} answered with nothing wrong: {totals.coverage:.1f} %"
+        f"{report.type_name}: {totals.passed} of {counted(totals.counted, 'call')} of "
+        f"{counted(report.functions, 'function')} answered with nothing wrong: {totals.coverage:.1f} %"
     )
-    return f"{text} ({left_out} not called)" if left_out else text
+    left_out = [
+        f"{number} {words}"
+        for number, words in ((totals.meant, "refused on purpose"), (totals.outcomes[Outcome.NOT_CALLED], "not called"))
+        if number
+    ]
+    text = f"{text} ({', '.join(left_out)})" if left_out else text
+    return "; ".join([text, *notes(report)])
+
+
+def notes(report: AuditReport) -> list[str]:
+    """Return the sentences that belong to the percentage."""
+    unread = ["no value was compared"] if report.totals.passed and not report.totals.compared else []
+    return [*unread, *report.notes]
+
+
+def words_of(rows: Iterable[AuditRow]) -> list[Outcome]:
+    """Return the words that rows are counted under, in the order of the table, without those of no row."""
+    found = {row.verdict for row in rows}
+    return [outcome for outcome in Outcome if outcome in found]
 
 
 class _Column(NamedTuple):
@@ -87,19 +97,19 @@ class _Column(NamedTuple):
 
 
 def _columns(report: AuditReport) -> list[_Column]:
-    """Return the columns of numbers, without outcomes that did not occur."""
-    totals = report.totals
+    """Return the columns of numbers, which add up to the calls; without words that no call is counted under."""
     columns = [_Column("Calls", lambda t: t.called, "")]
-    for outcome, heading in _OUTCOMES.items():
-        if totals.outcomes[outcome]:
-            bad = "red" if outcome in (Outcome.RAISED, Outcome.RECURSED) else "yellow"
-            style = "green" if outcome in _GOOD else bad
-            columns.append(_Column(heading, lambda t, outcome=outcome: t.outcomes[outcome], style))  # type: ignore[misc]
-    if totals.signature:
-        columns.append(_Column("Signature", lambda t: t.signature, "red"))
-    if totals.compared:
-        columns.append(_Column("Value", lambda t: t.differs, "red"))
+    for outcome in words_of(row for row in report.rows if row.called):
+        heading = "\n".join(textwrap.wrap(outcome.label.capitalize(), _HEADING))
+        columns.append(_Column(heading, lambda t, outcome=outcome: t.outcomes[outcome], STYLES[outcome.tint]))  # type: ignore[misc]
     return columns
+
+
+def _legend(report: AuditReport) -> list[str]:
+    """Return a line for each word of the table."""
+    words = words_of(row for row in report.rows if row.called)
+    width = max((len(outcome.label) for outcome in words), default=0)
+    return [f"{outcome.label.ljust(width)}  {outcome.meaning}" for outcome in words]
 
 
 def _lines(report: AuditReport) -> list[tuple[str, Totals]]:
@@ -113,22 +123,35 @@ def _cell(number: int) -> str:
 
 
 def _passed(totals: Totals) -> str:
-    return f"{totals.coverage:.1f} %" if totals.called else "–"
+    return f"{totals.coverage:.1f} %" if totals.counted else "–"
 
 
-def _left_out(report: AuditReport) -> str:
-    """Return the functions that return NotImplemented, as many as fit in a line."""
-    names = list(dict.fromkeys(r.function for r in report.rows if r.outcome is Outcome.NOT_IMPLEMENTED))
-    if not names:
-        return ""
-    first = ", ".join(names[:4])
-    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-    return f"NotImplemented for {counted(len(names), 'function')}: {first}{more}."
+def _named(rows: Iterable[AuditRow], what: str) -> Iterator[str]:
+    """Yield a line with the functions of rows, as many as fit in it; none without rows."""
+    names = list(dict.fromkeys(row.function for row in rows))
+    if names:
+        first = ", ".join(names[:4])
+        more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+        yield f"{what} for {counted(len(names), 'function')}: {first}{more}."
 
 
 def _causes(report: AuditReport) -> list[Cause]:
-    """Return what is wrong, without functions that the type leaves out."""
-    return [cause for cause in report.causes() if cause.example.outcome is not Outcome.NOT_IMPLEMENTED]
+    """Return what is wrong, without functions that the type leaves out and programs, which have lines of their own."""
+    return [cause for cause in report.causes() if not cause.example.left_out and cause.example.form != PROGRAM]
+
+
+def _programs(report: AuditReport) -> Iterator[str]:
+    """Yield a line for each program that failed, and one for those that passed, or do not apply for one reason."""
+    others: dict[str, list[str]] = {}
+    for row in report.programs:
+        if row.called and row.counts and not row.passed:
+            place = f", at `{_short(row.call, 60)}`" if row.call else ""
+            yield f"{row.function}: {_short(row.faults[0], 160)}{place}"
+            continue
+        word = "passed" if row.passed else "refused on purpose" if row.called else f"not applicable ({row.reason})"
+        others.setdefault(word, []).append(row.function)
+    for word, names in others.items():
+        yield f"{word}: {'; '.join(names)}"
 
 
 def _notes(report: AuditReport, limit: int) -> Iterator[str]:
@@ -136,9 +159,11 @@ def _notes(report: AuditReport, limit: int) -> Iterator[str]:
     hidden = len(_causes(report)) - limit
     if hidden > 0:
         yield f"… and {counted(hidden, 'more cause')}; --html FILE or --json FILE lists all calls."
-    left_out = _left_out(report)
-    if left_out:
-        yield left_out
+    functions = [row for row in report.rows if row.form not in (WRITTEN, PROGRAM)]
+    yield from _named((row for row in functions if row.left_out and row.counts), "NotImplemented")
+    meant = [row for row in report.rows if row.meant]
+    yield from _named((row for row in meant if not row.counts), "Refused on purpose")
+    yield from _named((row for row in meant if row.counts), "Parameters refused on purpose")
     for text, count in report.warnings.items():
         yield f"Warned in {counted(count, 'call')}: {text}"
 
@@ -156,17 +181,20 @@ def _rich_report(report: AuditReport, console: Console, limit: int) -> None:
     # Columns that are cut say nothing: a narrow terminal wraps the lines instead.
     table.add_column("Namespace", no_wrap=True, min_width=max(len(name) for name, _ in lines))
     for column in columns:
-        table.add_column(column.heading, justify="right", no_wrap=True, min_width=len(column.heading))
+        width = max(map(len, column.heading.split("\n")))
+        table.add_column(column.heading, justify="right", no_wrap=True, min_width=width)
     table.add_column("Passed", justify="right", no_wrap=True, min_width=len("100.0 %"))
     for name, totals in lines:
         cells = []
         for column in columns:
             number = column.number(totals)
             cells.append(Text(_cell(number), style=column.style if number else "dim"))
-        perfect = totals.called > 0 and not totals.faults
+        perfect = totals.counted > 0 and not totals.faults
         passed = Text(_passed(totals), style="bold green" if perfect else "bold")
         table.add_row(Text(name, style="bold" if name == "Total" else ""), *cells, passed)
     console.print(table, soft_wrap=True)
+    for line in _legend(report):
+        console.print(Text(line, style="dim"), soft_wrap=True)
     causes = _causes(report)[:limit]
     if causes:
         worst = Table(
@@ -180,6 +208,10 @@ def _rich_report(report: AuditReport, console: Console, limit: int) -> None:
             faults = "\n".join(_short(fault) for fault in row.faults)
             worst.add_row(str(len(cause.rows)), Text(f"{row.function}, {row.operand}"), Text(faults))
         console.print(worst)
+    if report.programs:
+        console.print(Text("Programs", style="bold"))
+        for line in _programs(report):
+            console.print(Text(f"  {line}"))
     for note in _notes(report, limit):
         console.print(Text(note), soft_wrap=True)
     style = "bold green" if not report.totals.faults else "bold"
@@ -192,16 +224,20 @@ def _short(text: str, limit: int = 240) -> str:
 
 def _plain_report(report: AuditReport, file: IO[str], limit: int) -> None:
     columns = _columns(report)
-    headings = ["Namespace", *(column.heading for column in columns), "Passed"]
+    headings = [heading.split("\n") for heading in ["Namespace", *(column.heading for column in columns), "Passed"]]
     lines = [
         [name, *(_cell(column.number(totals)) for column in columns), _passed(totals)]
         for name, totals in _lines(report)
     ]
-    widths = [max(map(len, column)) for column in zip(headings, *lines)]
+    heads = [list(line) for line in itertools.zip_longest(*headings, fillvalue="")]
+    widths = [max(map(len, column)) for column in zip(*heads, *lines)]
     print(f"Audit of {report.type_name}\n", file=file)
-    for line in (headings, ["-" * width for width in widths], *lines):
+    for line in (*heads, ["-" * width for width in widths], *lines):
         cells = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:]))]
         print("  ".join(cells).rstrip(), file=file)
+    print(file=file)
+    for text in _legend(report):
+        print(text, file=file)
     print(file=file)
     causes = _causes(report)[:limit]
     if causes:
@@ -211,6 +247,10 @@ def _plain_report(report: AuditReport, file: IO[str], limit: int) -> None:
             others = f" ({counted(len(cause.rows), 'call')})" if len(cause.rows) > 1 else ""
             for fault in row.faults:
                 print(f"  {row.function}, {row.operand}{others}: {_short(fault)}", file=file)
+    if report.programs:
+        print("Programs:", file=file)
+        for text in _programs(report):
+            print(f"  {text}", file=file)
     for note in _notes(report, limit):
         print(note, file=file)
     print(headline(report), file=file)
