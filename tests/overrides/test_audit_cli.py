@@ -288,10 +288,12 @@ def test_plain_text_without_rich(
     assert run(SCALAR, *MAKE, "--only", "tensorlike.add", "--only", "tensorlike.mul") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Audit of scalar_tensor.ScalarTensor"
-    assert lines[2].split() == ["Namespace", "Calls", "Fallback", "NotImpl.", "Raised", "Signature", "Passed"]
-    assert lines[4].split()[:2] == ["tensorlike", "6"]
-    assert any(line.startswith("  tensorlike.add, input: signature: add() has no parameter 'alpha'") for line in lines)
+    assert lines[2].split() == ["Namespace", "Calls", "Through", "a", "Refused", "Wrong", "Passed"]
+    assert lines[3].split() == ["plain", "tensor", "signature"]
+    assert lines[5].split() == ["tensorlike", "6", "1", "3", "2", "16.7", "%"]
+    assert any(line.startswith("  tensorlike.add, input: wrong signature: add() has no parameter 'alpha'") for line in lines)
     assert lines[-1].startswith("scalar_tensor.ScalarTensor: 1 of 6 calls of 2 functions answered")
+    assert lines[-1].endswith("; no value was compared")
 
 
 class Terminal(io.StringIO):
