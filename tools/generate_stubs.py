@@ -323,11 +323,26 @@ def operators_stub(rows: Iterable[Any]) -> str:
     In-place operators are left out: a type that is not written into has none, and `x += 1` is `x = x + 1`.
     """
     names = Names()
+    names.imports |= {KNOWN["Any"], KNOWN["Iterator"]}
     named = {row.name.removeprefix("Tensor."): row for row in rows}
     lines = [function_stub(name, named[name].function, names, named[name], result="Any") for name in sorted(named)
              if name not in INPLACE]  # fmt: skip
-    text = "\n".join("\n".join(one) for one in lines)
+    text = "\n".join(["\n".join(one) for one in lines] + TENSOR_LIKE_PROTOCOLS)
     return f"{HEADER}\n{import_text(names.imports)}\n\nclass TensorLikeOperators:\n{text}\n"
+
+
+#: What every `TensorLike` has of Python's protocols. Its methods and attributes depend on its policy, and must not take
+#: names from what a type defines itself, so that they are what `__getattr__` finds.
+TENSOR_LIKE_PROTOCOLS = [
+    f"    def {line}: ..."
+    for line in (
+        "__array__(self, dtype: Any = None, copy: Any = None) -> Any", "__bool__(self) -> bool",
+        "__complex__(self) -> complex", "__contains__(self, element: Any) -> bool", "__float__(self) -> float",
+        "__getattr__(self, name: str) -> Any", "__getitem__(self, index: Any) -> Any", "__hash__(self) -> int",
+        "__index__(self) -> int", "__int__(self) -> int", "__iter__(self) -> Iterator[Any]", "__len__(self) -> int",
+        "__setitem__(self, index: Any, value: Any) -> None",
+    )
+]  # fmt: skip
 
 
 def return_types_stub(module: Any) -> str:
