@@ -8,7 +8,7 @@ import tensorlike as tl
 from tensorlike._absent import explain_absent_names
 from tensorlike._library_name import LIBRARY
 from tensorlike.tensor import Tensor
-from tensorlike.tensor.parameter import Parameter
+from tensorlike.tensor.parameter import Parameter, has_mark
 
 explain_absent_names(__name__)
 
@@ -24,7 +24,7 @@ __all__ = [
 
 class _BufferMeta(type(Tensor)):  # type: ignore[misc]
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False) is True
+        return has_mark(instance, "_is_buffer")
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):

@@ -8,13 +8,14 @@ from collections.abc import Iterable
 import tensorlike as tl
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.grad_mode import recording_block
+from tensorlike.dispatch.protocol import is_tensor_like
 from tensorlike.tensor import Tensor
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
 
 def _tensors(given: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    return [given] if isinstance(given, Tensor) else list(given)
+    return [given] if is_tensor_like(given) else list(given)  # type: ignore[list-item]
 
 
 def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
