@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import tensorlike as tl
 from tensorlike._absent import explain_absent_names
 from tensorlike._library_name import LIBRARY
+from tensorlike.dispatch.protocol import is_tensor_like
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter, has_mark
 
@@ -24,7 +25,7 @@ __all__ = [
 
 class _BufferMeta(type(Tensor)):  # type: ignore[misc]
     def __instancecheck__(cls, instance: object) -> bool:
-        return has_mark(instance, "_is_buffer")
+        return is_tensor_like(instance) and has_mark(instance, "_is_buffer")
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):

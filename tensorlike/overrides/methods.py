@@ -65,6 +65,8 @@ def _comparison(name: str) -> Callable[[Any, Any], Any]:
             comparison,
         ):
             return NotImplemented  # The other type has a method of its own.
+        if name == "__ne__" and type(self).__eq__ is not PROTOCOLS["__eq__"]:
+            return object.__ne__(self, other)  # As Python has it: the opposite of the type's own answer.
         operands = (self, other)
         plan = plan_for(tuple(map(type, operands)))
         return unanswered((form.reports or form).key, plan, operands, operands, {})
@@ -186,6 +188,8 @@ def give_to_class(cls: Any) -> None:
         given["__array_ufunc__"] = None
     says = "_torch_function_policy" in cls.__dict__ or "__tensor_methods__" in cls.__dict__
     if says and has_methods(cls):
+        # In the class itself, where a dataclass looks before it writes its own.
+        given |= {name: PROTOCOLS[name] for name in ("__eq__", "__ne__", "__hash__") if _inherits(cls, name)}
         inplace = writes(cls)
         found = ((name, function) for name, function, writing in _operators() if inplace or not writing)
         given |= {name: function for name, function in found if _lacks(cls, name)}
@@ -204,6 +208,10 @@ def release_implementations(cls: Any, implementations: Iterable[Any]) -> None:
 
 def _lacks(cls: Any, name: str) -> bool:
     return getattr(cls, name, None) is getattr(object, name, None)
+
+
+def _inherits(cls: Any, name: str) -> bool:
+    return name not in cls.__dict__ and getattr(cls, name) is PROTOCOLS[name]
 
 
 def _give(cls: Any, given: dict[str, Any]) -> None:
@@ -305,8 +313,14 @@ class _Settable:
         kept = own is not None and (self.name in own or self._annotated(type(instance)) or _in_method(instance))
         if kept:
             own[self.name] = value
-        else:
+            return
+        try:
             getattr(Tensor, self.name).__set__(instance, value)
+        except AttributeError as error:
+            # What `unwrap` looks for on the instance is the type's own.
+            if own is None or error.obj is not instance or error.name != self.name:
+                raise
+            own[self.name] = value
 
     def __delete__(self, instance: Any) -> None:
         own = getattr(instance, "__dict__", {})
@@ -319,12 +333,10 @@ class _Settable:
 
 
 def _in_method(instance: Any) -> bool:
-    """Return whether the attribute of `instance` is being set by a method of its own class, on itself."""
+    """Return whether the attribute of `instance` is being set in a method that its class or a base defines."""
     frame = sys._getframe(2)
     code = frame.f_code
-    if not code.co_argcount or frame.f_locals.get(code.co_varnames[0]) is not instance:
-        return False
-    if code.co_name == "__init__":
-        return True
+    if code.co_name == "__init__" and frame.f_locals.get(code.co_varnames[0]) is instance:
+        return True  # Made by a decorator of the class, under another qualified name.
     owner = code.co_qualname.rpartition(".")[0]
     return any(base.__qualname__ == owner for base in type(instance).__mro__)

@@ -25,7 +25,7 @@ def has_mark(instance: Any, name: str) -> bool:
     """Return whether a tensor, or a tensor-like object itself and not one that it holds, has the mark `name`."""
     if isinstance(instance, TensorBase):
         return getattr(instance, name, False) is True
-    return is_tensor_like(instance) and getattr(instance, "__dict__", _NO_ATTRIBUTES).get(name, False) is True
+    return getattr(instance, "__dict__", _NO_ATTRIBUTES).get(name, False) is True
 
 
 class _ParameterMeta(type):
@@ -34,7 +34,9 @@ class _ParameterMeta(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         if type.__instancecheck__(cls, instance):
             return True
-        return cls is Parameter and has_mark(instance, "_is_param")
+        if cls is not Parameter or not is_tensor_like(instance):
+            return False
+        return has_mark(instance, "_is_param")
 
 
 def _marked(data: Any, requires_grad: bool) -> Any:

@@ -371,6 +371,55 @@ class TestMethods:
         assert kept.sum().item() == 0.0
         assert list(vars(kept)) == ["data"]
 
+    def test_what_a_type_keeps_is_set_anywhere(self):
+        class Made(Keeping):
+            @classmethod
+            def wrap(cls, tensor, like):
+                return made(cls, tensor)
+
+            def mark(self):
+                self.requires_grad = "marked"
+
+        def made(kind, tensor):
+            result = kind.__new__(kind)
+            result.data = tensor  # `unwrap` asks for it.
+            return result
+
+        x = made(Made, tl.ones(2)) + 1
+        assert x.data.tolist() == [2.0, 2.0]
+        x.mark()
+        assert x.requires_grad == "marked"
+        assert sorted(vars(x)) == ["data", "requires_grad"]
+
+    def test_a_dataclass_compares_elements(self):
+        @dataclasses.dataclass
+        class Amount(TensorLike, unhandled=rewrap):
+            value: tl.Tensor
+
+            def unwrap(self):
+                return self.value
+
+            @classmethod
+            def wrap(cls, tensor, like):
+                return cls(tensor)
+
+        @dataclasses.dataclass
+        class Plain(TensorLike):
+            value: float
+
+        x = Amount(tl.tensor([1.0, 2.0]))
+        assert (x == x).value.tolist() == [True, True]
+        assert hash(x) == object.__hash__(x)
+        assert Plain(1.0) == Plain(1.0)
+        assert Plain(1.0) != Plain(2.0)
+        assert not (Plain(1.0) != Plain(1.0))  # noqa: SIM202
+
+    def test_in_lists_of_numbers(self):
+        assert tl.tensor([Metres(1.0), Metres(2.0)]).tolist() == [1.0, 2.0]
+        assert tl.tensor([Metres([1.0, 3.0]), Metres([2.0, 4.0])]).tolist() == [[1.0, 3.0], [2.0, 4.0]]
+        with pytest.raises(TypeError, match="__array__"):
+            tl.tensor([Refusing()])
+
     def test_missing_attributes_name_themselves(self):
         class Broken(Metres):
             @property

@@ -258,7 +258,8 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     def __setattr__(self, name: str, value: Any) -> None:
         state = self.__dict__
         parameters = state.get("_parameters")
-        if isinstance(value, Parameter):
+        tensor_like = hasattr(type(value), "__torch_function__")  # The question that costs least, of what is no tensor.
+        if tensor_like and isinstance(value, Parameter):
             if parameters is None:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
             self._forget(name, "_buffers", "_modules")
@@ -289,12 +290,12 @@ class Module(HookMethods, StateMethods, ConversionMethods):
             return
         buffers = state.get("_buffers")
         known = buffers is not None and name in buffers
-        if known and value is not None and not is_tensor_like(value):
+        if known and value is not None and not tensor_like:
             raise TypeError(
                 f"cannot assign '{type_name(value)}' as buffer '{name}' "
                 f"({LIBRARY}.nn.Buffer, {LIBRARY}.Tensor or None expected)"
             )
-        if is_tensor_like(value) and isinstance(value, Buffer):
+        if tensor_like and isinstance(value, Buffer):
             if buffers is None:
                 raise AttributeError("cannot assign buffer before Module.__init__() call")
             self._forget(name, "_parameters", "_modules")
