@@ -206,7 +206,10 @@ reveal_type(named < x)  # R: Any
 reveal_type(tl.mean(named))  # R: Any
 reveal_type(sum_of_zeros(Zeros()))  # R: float
 named + "text"  # E: operator
-named.nmae  # E: attr-defined
+float_of_named: str = float(named)  # E: assignment
+reveal_type(named.sum(0))  # R: Any
+reveal_type(len(named))  # R: int
+reveal_type(named.name)  # R: str
 named += 1
 
 

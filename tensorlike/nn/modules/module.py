@@ -258,7 +258,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     def __setattr__(self, name: str, value: Any) -> None:
         state = self.__dict__
         parameters = state.get("_parameters")
-        tensor_like = hasattr(type(value), "__torch_function__")  # The question that costs least, of what is no tensor.
+        tensor_like = hasattr(type(value), "__torch_function__")  # The cheapest question, asked first.
         if tensor_like and isinstance(value, Parameter):
             if parameters is None:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
