@@ -397,6 +397,7 @@ def operators_stub(rows: Iterable[Any], registry: dict[str, Any]) -> str:
     properties are those of `TensorMembers`.
     """
     names = Names()
+    names.imports |= {KNOWN["Any"], KNOWN["Iterator"]}
     named = {row.name.removeprefix("Tensor."): row for row in rows}
     text = f"    def __iter__(self) -> {names.known('Iterator')}[{names.known('Any')}]: ..."
     for name, row in sorted(members(registry).items()):

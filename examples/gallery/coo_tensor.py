@@ -70,19 +70,6 @@ class CooTensor(overrides.TensorLike, unhandled=overrides.to_dense):
             values = tl.zeros(len(places), dtype=self.values.dtype).index_add(0, inverse, self.values)
         return from_places(places, values, self.shape)
 
-    def __bool__(self) -> bool:
-        return bool(self.to_dense())
-
-    def __getitem__(self, index: Any) -> Any:
-        return tl.Tensor.__getitem__(self, index)  # type: ignore[type-var]
-
-    def __getattr__(self, name: str) -> Any:
-        # The methods of Tensor, each of which asks this type.
-        method = getattr(tl.Tensor, name)
-        if name.startswith("_") or not callable(method):
-            raise AttributeError(f"a CooTensor has no {name!r}; to_dense() has")
-        return partial(method, self)
-
     @classmethod
     def __tensorlike_from_dense__(cls, tensor: tl.Tensor) -> CooTensor:
         return cls.from_dense(tensor)

@@ -9,7 +9,6 @@ library says of it: what it returns, whether it writes into an operand, whether 
 
 from __future__ import annotations
 
-import types
 import weakref
 from collections import Counter
 from collections.abc import Iterator
@@ -91,16 +90,6 @@ class LazyTensor(overrides.TensorLike, unhandled=record):
         what = self.func.__name__ if self._value is None else f"{self._value!r}"
         return f"LazyTensor({what})"
 
-    def __getitem__(self, index: Any) -> Any:
-        return tl.Tensor.__getitem__(self, index)  # type: ignore[type-var]
-
-    def __getattr__(self, name: str) -> Any:
-        # The methods of Tensor, each of which asks the policy.
-        method = getattr(tl.Tensor, name)
-        if name.startswith("_") or not callable(method):
-            raise AttributeError(f"a LazyTensor has no {name!r}; value() has")
-        return types.MethodType(method, self)
-
     def value(self) -> tl.Tensor:
         """Compute the tensor, once."""
         return evaluate(self)[0]
@@ -112,9 +101,6 @@ class LazyTensor(overrides.TensorLike, unhandled=record):
     @property
     def dtype(self) -> tl.dtype:
         return self.value().dtype
-
-    def __bool__(self) -> bool:
-        return bool(self.value())
 
     def __reduce__(self) -> Any:
         return type(self), (self.value(),)

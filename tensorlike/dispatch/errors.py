@@ -151,10 +151,11 @@ def no_implementation(
             f"convert an operand, e.g. with .as_subclass({first})."
         )
     elif own:
-        text += (
-            f"\nHandle {name} in {own[0].__name__}.__torch_function__, or convert the operands to tensors before "
-            f"the call."
-        )
+        kind = own[0]
+        where = f"in {kind.__name__}.__torch_function__"
+        if hasattr(kind, "_torch_function_policy"):  # It has a table.
+            where = f"for {kind.__name__}, e.g. with @implements({name})"
+        text += f"\nHandle {name} {where}, or convert the operands to tensors before the call."
     elif mode is not None:
         text += "\nLet the mode answer it, e.g. with `return func(*args, **(kwargs or {}))`."
     if not found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
-__all__ = ["SupportsTorchFunction"]
+__all__ = ["SupportsTorchFunction", "is_tensor_like"]
 
 
 @runtime_checkable
@@ -33,3 +33,8 @@ class SupportsTorchFunction(Protocol):
     def __torch_function__(
         self, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any], /
     ) -> Any: ...
+
+
+def is_tensor_like(value: Any) -> bool:
+    """Return whether `value` is a tensor, or of a type that overrides functions with `__torch_function__`."""
+    return hasattr(type(value), "__torch_function__")

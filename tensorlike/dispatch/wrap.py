@@ -50,6 +50,8 @@ class Operator(NamedTuple):
     operand: Callable[[Any], Any]
     #: Whether the operand may be one at all.
     acceptable: Callable[[Any], bool]
+    #: Returns what the left operand is asked with in place of one that is not acceptable, or NotImplemented.
+    replaced: Callable[[Any, Any], Any]
     #: That of `core.dispatch`.
     reflected: str
 
@@ -208,7 +210,10 @@ def answering(
         if PLAIN and is_plain(args) and (not keywords or no_operands(keywords)):
             return run(args, keywords, True)
         if operator is not None and len(args) > 1 and not operator.acceptable(args[1]):
-            return NotImplemented
+            other = operator.replaced(*args[:2])
+            if other is NotImplemented:
+                return NotImplemented
+            args = (args[0], other, *args[2:])
         asked = reported
         if of_plain is not None and type(args[0]) in TENSOR_TYPES and not _state().modes:
             asked = of_plain

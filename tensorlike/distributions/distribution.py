@@ -10,11 +10,12 @@ from typing import Any, Self
 from tensorlike._library_name import LIBRARY
 from tensorlike._originals import tl
 from tensorlike.dispatch.core import outside_stacklevel
+from tensorlike.dispatch.protocol import is_tensor_like
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.size import Size
 
 from . import constraints
-from .utils import broadcast_all, is_tensor_like, lazy_property
+from .utils import broadcast_all, lazy_property
 
 __all__ = ["Distribution"]
 

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar, overload
 from tensorlike._library_name import LIBRARY
 from tensorlike._originals import functional as F
 from tensorlike._originals import tl
+from tensorlike.dispatch.protocol import is_tensor_like
 from tensorlike.tensor import Tensor
 
 __all__ = [
@@ -25,11 +26,6 @@ euler_constant = 0.57721566490153286060
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
-
-
-def is_tensor_like(value: Any) -> bool:
-    """Return whether a value is a tensor or an object of a type with `__torch_function__`."""
-    return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:

@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Self
 from tensorlike._absent import explain_absent_names
 from tensorlike._library_name import LIBRARY
 from tensorlike._originals import tl
+from tensorlike.dispatch.protocol import is_tensor_like
 from tensorlike.tensor import Tensor
-from tensorlike.tensor.parameter import Parameter, PlainResults
+from tensorlike.tensor.parameter import Parameter, PlainResults, has_mark
 
 explain_absent_names(__name__)
 
@@ -24,7 +25,7 @@ __all__ = [
 
 class _BufferMeta(type(Tensor)):  # type: ignore[misc]
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False) is True
+        return is_tensor_like(instance) and has_mark(instance, "_is_buffer")
 
 
 class Buffer(PlainResults, metaclass=_BufferMeta):

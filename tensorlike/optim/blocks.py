@@ -28,13 +28,16 @@ def in_blocks(step: Any, written: Sequence[Any], read: Sequence[Any], *options: 
     `arrays` are blocks of their memory in this order, `work` is a block to compute in. Nothing is done unless all are
     plain tensors of one shape and one real dtype without gaps, and no mode is active that would have to see the step.
     """
+    if type(written[0]) not in TENSORS:
+        return False
     dtype = written[0]._tl_data.dtype
     vectors = []
     for tensor in (*written, *read):
+        if type(tensor) not in TENSORS:
+            return False  # A tensor-like object has no array.
         array = tensor._tl_data
         if (
-            type(tensor) not in TENSORS
-            or tensor._tl_inference
+            tensor._tl_inference
             or type(array) is not np.ndarray
             or array.dtype is not dtype
             or array.shape != written[0]._tl_data.shape

@@ -14,6 +14,7 @@ from tensorlike._native import core
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.core import TENSORS, outside_stacklevel
+from tensorlike.dispatch.protocol import is_tensor_like
 from tensorlike.dispatch.tracebacks import explained, short_tracebacks
 from tensorlike.tensor import Tensor
 from tensorlike.utils.hooks import RemovableHandle, register_hook
@@ -90,10 +91,10 @@ class Optimizer:
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._make_hooks()
-        if isinstance(params, Tensor):
+        if is_tensor_like(params):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                + str(params.type())
+                + (str(params.type()) if isinstance(params, Tensor) else type(params).__name__)
             )
         self.state: defaultdict[Tensor, State] = defaultdict(dict)
         self.param_groups: list[Group] = []
@@ -245,17 +246,18 @@ class Optimizer:
                 "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
                 "sets will change between runs. Please use a list instead."
             )
-        entries = [params] if isinstance(params, Tensor) else list(params)
+        entries = [params] if is_tensor_like(params) else list(params)
         names = [entry[0] for entry in entries if isinstance(entry, tuple)]
         if names and len(names) != len(entries):
             raise ValueError("all optimizer params should be with/without names. Some param names are missing")
         tensors = [entry[1] if isinstance(entry, tuple) else entry for entry in entries]
         for tensor in tensors:
-            if not isinstance(tensor, Tensor):
+            if not is_tensor_like(tensor):
                 raise TypeError(
                     f"optimizer can only optimize Tensors, but one of the params is {type(tensor).__name__}"
                 )
-            if not self.defaults.get("differentiable") and not (tensor.is_leaf or tensor.retains_grad):
+            is_leaf = getattr(tensor, "is_leaf", True) or tensor.retains_grad
+            if not self.defaults.get("differentiable") and not is_leaf:
                 raise explained(ValueError, "optimizer-of-computed-tensor", "can't optimize a non-leaf Tensor")
         for option, default in self.defaults.items():
             if default is required and option not in param_group:
@@ -302,7 +304,7 @@ class Optimizer:
             packed["params"] = [numbers.setdefault(id(parameter), len(numbers)) for parameter in group["params"]]
             groups.append(packed)
         # Keys other than parameters are allowed too, for state that belongs to none of them.
-        state = {numbers[id(k)] if isinstance(k, Tensor) else k: value for k, value in self.state.items()}
+        state = {numbers[id(k)] if is_tensor_like(k) else k: value for k, value in self.state.items()}
         result: dict[str, Any] = {"state": state, "param_groups": groups}
         for hook in tuple(self._state_dict_post_hooks.values()):
             answer = hook(self, result)
@@ -449,7 +451,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 
 def _converted(value: Any, parameter: Tensor, key: Any = None) -> Any:
     """Copy `value`, with tensors converted to the dtype and device of `parameter`, except for the count of steps."""
-    if isinstance(value, Tensor):
+    if is_tensor_like(value):
         if key == "step":
             return value.clone()
         dtype = parameter.dtype if parameter.is_floating_point() or parameter.is_complex() else value.dtype

@@ -5,13 +5,6 @@
 implementations may have one name, `_` for example. Python 3.11 turns an error of `__set_name__` into a RuntimeError
 without a reason, but passes on an error of looking `__set_name__` up: there `_Registration` registers the entries of
 `_Body`, or raises for a class that is no TensorLike.
-
-# Note [Methods of a duck type]
-A subclass of `Tensor` inherits the methods and operators whose calls its `__torch_function__` answers. A duck type has
-none, and Python asks the class itself about `x + 1`: what `variants=True` registers, and every operator where a policy
-answers all functions, is therefore given to the class too: the functions of `Tensor` as they are, which dispatch on
-their operands. Attributes that the class has already stay. In-place operators are for types that can be written into;
-to the others Python gives a new object, `x = x + 1` for `x += 1`, as it does for numbers.
 """
 
 from __future__ import annotations
@@ -27,11 +20,10 @@ from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.tracebacks import short_tracebacks
-from tensorlike.tensor.tensor import Tensor
 
-from .policies import refuse
+from .methods import PROTOCOLS, give_methods, give_to_class, method_names, method_of, release_implementations
 from .registration import check_signature, implementation_name, plain_function, resolved, same_implementation
-from .variants import NAMED, Handler, entries_of, exactly, forms_of, operators
+from .variants import NAMED, Handler, entries_of, exactly, forms_of
 
 __all__ = ["TensorLike", "implements"]
 
@@ -52,8 +44,10 @@ class TensorLike(TensorLikeOperators):
     `overrides.to_dense`, `overrides.rewrap`, or any `policy(cls, func, types, args, kwargs)`. Without one the next
     class's `__torch_function__` answers, that of `Tensor` for its subclasses; with no such class it is refused.
 
-    A type with a policy other than `refuse` has Python's operators, each type the methods and operators of what it
-    implements with `variants=True`.
+    A type with a policy other than `refuse` has the methods, attributes and operators of `Tensor`, each type those of
+    what it implements with `variants=True`; `methods=False` leaves out the former. What Python asks of any object
+    (`bool(x)`, `x == y`, `len(x)`, `iter(x)`, `x[0]`, `float(x)`, `numpy.asarray(x)`) is answered by the table or the
+    policy, or raises TypeError. Definitions of the type, its bases and instances come first.
 
     Use it alone or in front of `Tensor`: `class Sub(overrides.TensorLike, tl.Tensor)`. Raises TypeError when a base
     with `__torch_function__` comes before it, or when the class lacks what its policy needs.
@@ -72,7 +66,13 @@ class TensorLike(TensorLikeOperators):
 
     _torch_function_policy: ClassVar[Any] = None
 
-    def __init_subclass__(cls, *, unhandled: Callable[..., Any] | None = None, **options: Any) -> None:
+    #: Whether a policy that answers every function gives the type the methods and attributes of `Tensor`, set by
+    #: `methods=` of the class.
+    __tensor_methods__: ClassVar[bool] = True
+
+    def __init_subclass__(
+        cls, *, unhandled: Callable[..., Any] | None = None, methods: bool | None = None, **options: Any
+    ) -> None:
         after = cls.__mro__[cls.__mro__.index(TensorLike) + 1 :]
         if options and not any("__init_subclass__" in base.__dict__ for base in after if base is not object):
             raise TypeError(
@@ -98,8 +98,17 @@ class TensorLike(TensorLikeOperators):
                 check(cls)
             # A function in a class would become a method.
             cls._torch_function_policy = staticmethod(unhandled)
-            if unhandled is not refuse:
-                _give_methods(cls, operators())
+        if methods is not None:
+            cls.__tensor_methods__ = methods
+        give_to_class(cls)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            return method_of(self, name)
+
+    def __dir__(self) -> Iterable[str]:
+        return sorted({*super().__dir__(), *method_names(type(self))})
 
     # Any, so that a subclass may annotate `types` with a tuple or with a sequence and hand it on.
     @classmethod
@@ -118,6 +127,9 @@ class TensorLike(TensorLikeOperators):
         inherited = getattr(super(), "__torch_function__", None)
         return NotImplemented if inherited is None else inherited(func, types, args, kwargs)
 
+
+for _name, _protocol in PROTOCOLS.items():
+    setattr(TensorLike, _name, _protocol)
 
 #: By class: the entries by function.
 _TABLE = "_torch_function_table"
@@ -187,24 +199,6 @@ def _register(cls: type, entries: Sequence[_Entry], *, again: bool = True) -> No
         setattr(cls, _TABLE, table)  # A call in another thread sees the old table or the new one.
 
 
-def _give_methods(cls: type[TensorLike], forms: Iterable[Form], implementations: Sequence[Any] = ()) -> None:
-    """Give `cls` the methods and operators among `forms` that it lacks: see Note [Methods of a duck type].
-
-    A name under which the class body has one of the `implementations` is taken for the method.
-    """
-    writes = getattr(cls._torch_function_policy, "writes", False) or _find(cls, Tensor.copy_) is not None
-    for form in forms:
-        kind, _, name = form.name.rpartition(".")
-        if kind != "Tensor" or form.kind in ("property", "setter"):
-            continue
-        if form.kind == "operator" and form.inplace and not writes:
-            continue
-        own = cls.__dict__.get(name)
-        is_implementation = isinstance(own, staticmethod) and own.__func__ in implementations
-        if is_implementation or getattr(cls, name, None) is getattr(object, name, None):
-            setattr(cls, name, form.function)
-
-
 class _Body:
     """The registrations of a class body; it gets the class once that exists."""
 
@@ -237,7 +231,9 @@ class _Registration:
         delattr(owner, _BODY)
         delattr(owner, _REGISTRATION)
         _register(owner, self.body.entries, again=False)
-        _give_methods(owner, self.body.variants, [entry.implementation for entry in self.body.entries])
+        implementations = [entry.implementation for entry in self.body.entries]
+        release_implementations(owner, implementations)
+        give_methods(owner, self.body.variants, implementations)
         return lambda owner, name: None
 
 
@@ -316,7 +312,7 @@ def implements(
         entries.append(_Entry(key, named, NAMED, key, function))
         if for_type is not None:
             _register(for_type, entries)
-            _give_methods(for_type, [form for form, _, _ in found])
+            give_methods(for_type, [form for form, _, _ in found])
             return implementation
         body = _class_body()
         if body is None:

@@ -161,9 +161,17 @@ def _operand_or_array(value: Any) -> Any:
     return _of_numpy(value) if type(value) is np.ndarray else _operand(value)
 
 
+def _array_beside_type(left: Any, right: Any) -> Any:
+    # A tensor leaves its other operators to NumPy, and NumPy all of them to a tensor-like type.
+    if isinstance(left, TensorBase) or type(right) is not np.ndarray:
+        return NotImplemented
+    return _of_numpy(right)
+
+
 def operator_of(name: str, takes_arrays: bool = False) -> Operator:
     """Return how the operator of that name treats its second operand."""
-    return Operator(_operand_or_array if takes_arrays else _operand, _acceptable, reflected_method(name))
+    operand = _operand_or_array if takes_arrays else _operand
+    return Operator(operand, _acceptable, _array_beside_type, reflected_method(name))
 
 
 def expand(

@@ -15,6 +15,7 @@ from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.options import fitting
+from tensorlike.dispatch.protocol import is_tensor_like
 from tensorlike.dispatch.tracebacks import explained
 
 from .backends import adopted, backend_for, backend_of, device_of, transfer
@@ -94,7 +95,14 @@ def _is_sequence(item: Any) -> bool:
         return True
     if isinstance(item, (str, bytes, dict, TensorBase, np.ndarray)):
         return False
-    return hasattr(item, "__len__") and hasattr(item, "__getitem__")
+    if not (hasattr(item, "__len__") and hasattr(item, "__getitem__")):
+        return False
+    if is_tensor_like(item):
+        try:
+            len(item)
+        except TypeError:  # A tensor-like object without dimensions is a number.
+            return False
+    return True
 
 
 def _shape_of(data: Any, function: str) -> tuple[int, ...]:
@@ -104,9 +112,7 @@ def _shape_of(data: Any, function: str) -> tuple[int, ...]:
     while _is_sequence(item):
         # A list that contains itself has no end.
         if len(shape) == MAX_DIMS:
-            raise ValueError(
-                f"too many dimensions '{type(item).__name__}': {function}() takes at most {MAX_DIMS}"
-            )
+            raise ValueError(f"too many dimensions '{type(item).__name__}': {function}() takes at most {MAX_DIMS}")
         shape.append(len(item))
         if not len(item):
             break
@@ -462,9 +468,7 @@ def _is_buffer(obj: Any) -> bool:
 
 
 @factory
-def frombuffer(
-    buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Tensor:
+def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """Return a one-dimensional tensor on the memory of an object with Python's buffer protocol.
 
     It has `count` elements, or as many as there are, from the byte `offset` on. Raises ValueError when they do not lie

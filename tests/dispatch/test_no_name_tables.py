@@ -85,6 +85,10 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "overrides/audit/starting_point.py": {POLICY: "to_dense", PARAMETER: "type", "the module": "numpy"},
     "overrides/audit/terminal.py": {OTHER_FORMAT: "fold dim"},
     "overrides/audit/arguments.py": {OTHER_FORMAT: "bfloat16"},
+    "overrides/methods.py": {
+        PROTOCOL: "__array__ __bool__ __complex__ __contains__ __eq__ __float__ __format__ __getitem__ __index__ "
+        "__int__ __len__ __ne__ __reversed__ __setitem__"
+    },
     "overrides/explain_torch.py": {QUESTION: "mode type"},
     "overrides/policies.py": {POLICY: "to_dense"},
     "overrides/pairwise.py": {"the module": "numpy"},

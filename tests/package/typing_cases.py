@@ -233,7 +233,10 @@ reveal_type(len(named))  # R: int
 reveal_type(bool(named > 1))  # R: bool
 reveal_type(Counted().shape)  # R: tuple[int]
 named + "text"  # E: operator
-named.nmae  # E: attr-defined
+float_of_named: str = float(named)  # E: assignment
+reveal_type(named.sum(0))  # R: Any
+reveal_type(len(named))  # R: int
+reveal_type(named.name)  # R: str
 named += 1
 
 

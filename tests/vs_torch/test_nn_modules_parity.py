@@ -16,6 +16,7 @@ import pytest
 import torch
 
 import tensorlike as tl
+from tensorlike.overrides import TensorLike, rewrap
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -359,6 +360,44 @@ def test_outputs_and_gradients(case: Case) -> None:
     assert list(state) == list(their_state)
     for key, value in their_state.items():
         assert_values(state[key], value, key)
+
+
+class Wrapped(TensorLike, unhandled=rewrap):
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+    def unwrap(self) -> Any:
+        return self.tensor
+
+    @classmethod
+    def wrap(cls, tensor: Any, like: Wrapped) -> Wrapped:
+        return cls(tensor)
+
+
+def wrapped(value: Any) -> Any:
+    return Wrapped(value) if isinstance(value, tl.Tensor) else value
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.inputs], ids=title)
+def test_a_type_that_rewraps_is_taken(case: Case) -> None:
+    """A tensor-like type in place of the inputs: the same values or the same kind of error, in its instances."""
+    results = []
+    for change in (lambda value: value, wrapped):
+        tl.manual_seed(0)
+        module, error = attempt(module_of, case, tl)
+        if error is None:
+            inputs = made(case.inputs, tl, np.random.default_rng(2))
+            tl.manual_seed(0)
+            results.append(attempt(module, *map(change, inputs)))
+    if not results:
+        return
+    (dense, dense_error), (found, error) = results
+    assert type(error) is type(dense_error), error
+    dense, found = tensors(dense), tensors(found)
+    assert len(dense) == len(found)
+    for one, other in zip(dense, found):
+        assert type(other) is Wrapped
+        assert_values(other.tensor, one, case.name)
 
 
 @pytest.mark.parametrize("case", CASES, ids=title)

@@ -16,6 +16,14 @@ from tensorlike.tensor.parameter import Parameter
 __all__ = ["ConversionMethods"]
 
 
+def _set_data(tensor: Any, data: Any) -> None:
+    if isinstance(tensor, Tensor):
+        tensor.data = data
+    else:  # It may keep something of its own under that name.
+        setter: Any = vars(Tensor)["data"]
+        setter.__set__(tensor, data)
+
+
 class ConversionMethods:
     """The methods of `Module` that move or convert its parameters and buffers."""
 
@@ -55,7 +63,7 @@ class ConversionMethods:
                 # The meta device has no memory: the only case in which the parameter becomes another object.
                 parameter = self._parameters[name] = Parameter(data, requires_grad=parameter.requires_grad)
             elif data is not parameter:
-                parameter.data = data
+                _set_data(parameter, data)
             if gradient is not None:
                 with recording_block(False):
                     changed = fn(gradient)
@@ -65,7 +73,7 @@ class ConversionMethods:
                     # The gradient too stays the same object; it is detached from its parameter while their dtypes
                     # differ.
                     parameter.grad = None
-                    gradient.data = changed
+                    _set_data(gradient, changed)
                     parameter.grad = gradient
         for name, buffer in self._buffers.items():
             if buffer is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ParamSpec, Protocol, Self, TypeVar, overload
 
 from tensorlike._library_name import LIBRARY
-from tensorlike.dispatch.protocol import SupportsTorchFunction
+from tensorlike.dispatch.protocol import SupportsTorchFunction, is_tensor_like
 from tensorlike.dispatch.tracebacks import short_tracebacks, shorten
 from tensorlike.nn.parameter import Buffer, Parameter
 from tensorlike.tensor import Tensor
@@ -179,18 +179,21 @@ class Module(HookMethods, StateMethods, ConversionMethods):
                     f"cannot assign '{type_name(param)}' object to parameter '{name}' "
                     f"({LIBRARY}.nn.Parameter or None required)"
                 )
-            if param.grad_fn is not None:
+            if getattr(param, "grad_fn", None) is not None:
                 raise ValueError(
                     f"cannot assign a tensor that was computed to parameter '{name}': a parameter is a leaf of the "
                     f"graph. Make it a Parameter, and compute what depends on it in forward()."
                 )
         parameters[name] = registered(_global_parameter_registration_hooks, self, name, param)
 
-    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+    def register_buffer(
+        self, name: str, tensor: Tensor | SupportsTorchFunction | None, persistent: bool = True
+    ) -> None:
         """Add a buffer called `name`: a tensor that is part of the module's state and no parameter.
 
-        Buffers move with the module and, if `persistent`, are in `state_dict`. Raises TypeError for values other than
-        tensors and KeyError for a name that is taken, empty or has a dot.
+        Buffers move with the module and, if `persistent`, are in `state_dict`. A tensor-like object is one too, which
+        answers `detach`, `to` and what else is asked of it. Raises TypeError for other values and KeyError for a name
+        that is taken, empty or has a dot.
 
         >>> module = tl.nn.Module()
         >>> module.register_buffer("mean", tl.zeros(2))
@@ -201,7 +204,7 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         if buffers is None:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name, buffers)
-        if tensor is not None and not isinstance(tensor, Tensor):
+        if tensor is not None and not is_tensor_like(tensor):
             raise TypeError(
                 f"cannot assign '{type_name(tensor)}' object to buffer '{name}' ({LIBRARY} Tensor or None required)"
             )
@@ -261,7 +264,8 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     def __setattr__(self, name: str, value: Any) -> None:
         state = self.__dict__
         parameters = state.get("_parameters")
-        if isinstance(value, Parameter):
+        tensor_like = hasattr(type(value), "__torch_function__")  # The cheapest question, asked first.
+        if tensor_like and isinstance(value, Parameter):
             if parameters is None:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
             self._forget(name, "_buffers", "_modules")
@@ -292,12 +296,12 @@ class Module(HookMethods, StateMethods, ConversionMethods):
             return
         buffers = state.get("_buffers")
         known = buffers is not None and name in buffers
-        if known and value is not None and not isinstance(value, Tensor):
+        if known and value is not None and not tensor_like:
             raise TypeError(
                 f"cannot assign '{type_name(value)}' as buffer '{name}' "
                 f"({LIBRARY}.nn.Buffer, {LIBRARY}.Tensor or None expected)"
             )
-        if isinstance(value, Tensor) and isinstance(value, Buffer):
+        if tensor_like and isinstance(value, Buffer):
             if buffers is None:
                 raise AttributeError("cannot assign buffer before Module.__init__() call")
             self._forget(name, "_parameters", "_modules")

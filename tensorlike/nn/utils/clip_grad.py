@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from tensorlike._library_name import LIBRARY
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
+from tensorlike.dispatch.protocol import is_tensor_like
 from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.tensor import Tensor
 
@@ -15,7 +16,7 @@ __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_
 
 
 def _tensors(given: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    return [given] if isinstance(given, Tensor) else list(given)
+    return [given] if is_tensor_like(given) else list(given)  # type: ignore[list-item]
 
 
 def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
