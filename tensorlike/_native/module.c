@@ -27,14 +27,14 @@ slot_offset(PyObject *type, const char *name)
 static PyObject *
 provide(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"tensor",  "parameter",  "tensors",         "state",      "clear", "missing", "plans",
-                            "prepare", "unanswered", "went_in_circles", "activation", "large", NULL};
+    static char *names[] = {"tensor", "parameter", "tensors",    "state",           "clear",      "missing", "ordinary",
+                            "plans",  "prepare",   "unanswered", "went_in_circles", "activation", "large",   NULL};
     Provided given;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$O!O!O!O!OOO!OOOO!n:provide", names, &PyType_Type, &given.tensor,
-                                     &PyType_Type, &given.parameter, &PySet_Type, &given.tensors, &PyContextVar_Type,
-                                     &given.state, &given.clear, &given.missing, &PyDict_Type, &given.plans,
-                                     &given.prepare, &given.unanswered, &given.went_in_circles, &PyType_Type,
-                                     &given.activation, &given.large)) {
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$O!O!O!O!OOO!O!OOOO!n:provide", names, &PyType_Type,
+                                     &given.tensor, &PyType_Type, &given.parameter, &PySet_Type, &given.tensors,
+                                     &PyContextVar_Type, &given.state, &given.clear, &given.missing, &PySet_Type,
+                                     &given.ordinary, &PyDict_Type, &given.plans, &given.prepare, &given.unanswered,
+                                     &given.went_in_circles, &PyType_Type, &given.activation, &given.large)) {
         return NULL;
     }
     PyObject *state = (PyObject *)Py_TYPE(given.clear);
@@ -66,6 +66,7 @@ provide(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
     Py_INCREF(given.state);
     Py_INCREF(given.clear);
     Py_INCREF(given.missing);
+    Py_INCREF(given.ordinary);
     Py_INCREF(given.plans);
     Py_INCREF(given.prepare);
     Py_INCREF(given.unanswered);

@@ -29,7 +29,7 @@ _R = TypeVar("_R")
 
 def is_tensor_like(value: Any) -> bool:
     """Return whether a value is a tensor or an object of a type with `__torch_function__`."""
-    return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
+    return isinstance(value, Tensor) or hasattr(value, "__torch_function__")
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:

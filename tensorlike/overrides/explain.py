@@ -82,7 +82,7 @@ def explain(func: Any, *args: Any, api: str | None = None, **kwargs: Any) -> Exp
             return explain_torch(func, args, kwargs)
     function, operands, kwargs = _operands(func, args, kwargs)
     state = STATE.get()
-    plan = plan_for(tuple(map(type, operands)))
+    plan = plan_for(tuple(map(type, operands)), operands)
     notes = []
     left = under_guards(plan, state)
     if len(left.types) < len(plan.types):

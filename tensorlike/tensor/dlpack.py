@@ -133,7 +133,7 @@ def _capsule_of(producer: Any, copy: bool | None) -> tuple[Any, bool]:
 
 
 @factory(reason="makes a tensor of another library's array; only a mode can intercept it")
-def from_dlpack(ext_tensor: Any, *, device: Device | str | None = None, copy: bool | None = None) -> Tensor:
+def from_dlpack(ext_tensor: object, *, device: Device | str | None = None, copy: bool | None = None) -> Tensor:
     """Return a tensor on the memory of another library's array: an object with `__dlpack__`, or a DLPack capsule.
 
     `copy=True` copies, and `copy=False` raises where the memory cannot be shared. An array of a library whose arrays

@@ -293,7 +293,7 @@ def _scalar_array(value: Any, wanted: Any) -> Any:
 
 @factory
 def tensor(
-    data: Any, *, dtype: Dtype | None = None, device: Device | str | None = None, requires_grad: bool = False,
+    data: object, *, dtype: Dtype | None = None, device: Device | str | None = None, requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return a new tensor with a copy of `data`: numbers, nested sequences, arrays or tensors.
@@ -314,7 +314,7 @@ def tensor(
 
 
 @factory(reason="returns its argument when that is a tensor already; only a mode can intercept it")
-def as_tensor(data: Any, dtype: Dtype | None = None, device: Device | str | None = None) -> Tensor:
+def as_tensor(data: object, dtype: Dtype | None = None, device: Device | str | None = None) -> Tensor:
     """Return `data` as a tensor, sharing its memory and keeping its history where dtype and device allow.
 
     >>> x = tl.ones(2)
@@ -380,7 +380,7 @@ def _shared(array: np.ndarray[Any, Any], function: str) -> np.ndarray[Any, Any]:
 
 @factory(reason="returns its argument when that is a tensor already; only a mode can intercept it")
 def asarray(
-    obj: Any, *, dtype: Dtype | None = None, device: Device | str | None = None, copy: bool | None = None,
+    obj: object, *, dtype: Dtype | None = None, device: Device | str | None = None, copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """Return `obj` as a tensor: a tensor, a NumPy array, an object with `__dlpack__` or a buffer, numbers, sequences.
@@ -437,7 +437,7 @@ def _is_buffer(obj: Any) -> bool:
 
 @factory
 def frombuffer(
-    buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
+    buffer: object, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
     """Return a one-dimensional tensor on the memory of an object with Python's buffer protocol.
 
