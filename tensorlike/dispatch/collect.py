@@ -213,6 +213,11 @@ def plain_test(parameters: Sequence[Parameter], operands_alone: bool = False) ->
     return is_plain
 
 
+def _collected(p: Parameter) -> str | None:
+    """Return how the operands of an argument are found: an operand that may be a list of sizes is opened too."""
+    return MANY if p.operand == ONE and "Sequence[" in p.annotation else p.operand
+
+
 def collecting(
     parameters: Sequence[Parameter], operands_alone: bool = False
 ) -> Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]:
@@ -221,7 +226,7 @@ def collecting(
     """
     asked = {} if operands_alone else _asked(parameters)
     everything = [
-        (p.name, place, p.kind, p.operand, asked.get(p.name, False))
+        (p.name, place, p.kind, _collected(p), asked.get(p.name, False))
         for place, p in enumerate(parameters)
         if p.operand or p.name in asked
     ]
@@ -238,8 +243,8 @@ def collecting(
             # A look at the types of the rest; it may hold operands too, which does no harm.
             if count > leading:
                 for value in args[leading:] if leading > 0 else args:
-                    kind = type(value)
-                    if kind not in ORDINARY and not (kind is tuple and ORDINARY.issuperset(map(type, value))):
+                    given = type(value)
+                    if given not in ORDINARY and not (given is tuple and ORDINARY.issuperset(map(type, value))):
                         described = everything
                         break
             for name in keywords:

@@ -313,7 +313,7 @@ def tensor(
     return finish(transfer(array, as_device(device, "tensor")), requires_grad)  # type: ignore[arg-type]
 
 
-@factory(reason="returns its argument when that is a tensor already; only a mode can intercept it")
+@factory(reason="returns its argument when that is a tensor already; a mode can intercept it")
 def as_tensor(data: object, dtype: Dtype | None = None, device: Device | str | None = None) -> Tensor:
     """Return `data` as a tensor, sharing its memory and keeping its history where dtype and device allow.
 
@@ -378,7 +378,7 @@ def _shared(array: np.ndarray[Any, Any], function: str) -> np.ndarray[Any, Any]:
     return borrowed(array)
 
 
-@factory(reason="returns its argument when that is a tensor already; only a mode can intercept it")
+@factory(reason="returns its argument when that is a tensor already; a mode can intercept it")
 def asarray(
     obj: object, *, dtype: Dtype | None = None, device: Device | str | None = None, copy: bool | None = None,
     requires_grad: bool | None = None,
@@ -448,8 +448,9 @@ def frombuffer(
     tensor([1, 2], dtype=tensorlike.int16)
     """
     wanted = as_numpy_dtype(dtype, "frombuffer")
+    source: Any = buffer
     try:
-        memory = np.frombuffer(memoryview(buffer).cast("B"), np.uint8) if len(memoryview(buffer)) else np.empty(0, "u1")
+        memory = np.frombuffer(memoryview(source).cast("B"), np.uint8) if len(memoryview(source)) else np.empty(0, "u1")
     except (TypeError, BufferError) as error:
         raise ValueError(
             f"frombuffer(): object does not implement Python buffer protocol: {type(buffer).__name__} ({error})"

@@ -15,8 +15,8 @@ import numpy as np
 import tensorlike as tl
 import tensorlike.nn.functional as F
 from tensorlike._absent import explain_absent_names
-from tensorlike.dispatch.api import handle_torch_function, has_torch_function
-from tensorlike.dispatch.collect import strays
+from tensorlike.dispatch import api as _api
+from tensorlike.dispatch.collect import strays as _strays
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.runtime import type_name
 
@@ -186,8 +186,8 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
 
     It is what types are asked about, as in PyTorch.
     """
-    if has_torch_function((input, lengths)):
-        return handle_torch_function(  # type: ignore[no-any-return]
+    if _api.has_torch_function((input, lengths)):
+        return _api.handle_torch_function(  # type: ignore[no-any-return]
             _pack_padded_sequence, (input, lengths), input, lengths, batch_first
         )
     if batch_first:
@@ -268,9 +268,9 @@ def pad_sequence(
     tensor([[1, 2, 3],
             [4, 0, 0]])
     """
-    operands = (*strays(sequences, True), *strays((batch_first, padding_value, padding_side)))
-    if has_torch_function(operands):
-        return handle_torch_function(  # type: ignore[no-any-return]
+    operands = (*_strays(sequences, True), *_strays((batch_first, padding_value, padding_side)))
+    if _api.has_torch_function(operands):
+        return _api.handle_torch_function(  # type: ignore[no-any-return]
             pad_sequence, operands, sequences, batch_first, padding_value, padding_side
         )
     if not isinstance(sequences, Iterable):
