@@ -349,5 +349,6 @@ def _factory(
         namespace=namespace, name=name, parameters=parameters, overridable=False,
     )  # fmt: skip
     public = public_function(form, name=name, qualname=name, module=namespace, doc=function.__doc__)
-    ignore(public, f"{namespace}.{name}", reason or "makes a tensor from plain values; a mode can intercept it, and a type that stands for one")
+    usual = "makes a tensor from plain values; a mode can intercept it, and a type that stands for one of them"
+    ignore(public, f"{namespace}.{name}", reason or usual)
     return public
