@@ -11,6 +11,7 @@
 
 #define MOST_PLACES 8
 #define MOST_OPERANDS 64 /* with those in sequences */
+#define MOST_DEPTH 4     /* of sequences in a sequence of sizes */
 
 typedef struct Dispatched {
     int required; /* positional arguments that must be given */
@@ -298,6 +299,47 @@ collect(Dispatched *of, PyObject *const *args, Py_ssize_t given, PyObject **oper
     return count;
 }
 
+/* Whether an argument that is no operand is never asked, nor anything in it: Note [Who is asked] in collect.py. Says no
+ * where only Python can tell. */
+static bool
+is_ordinary(PyObject *value, int depth)
+{
+    if (is_plain_type(Py_TYPE(value))) {
+        return true;
+    }
+    if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++) {
+            if (depth == 0 || !is_ordinary(PySequence_Fast_GET_ITEM(value, i), depth - 1)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    /* Another metaclass may have a `__hash__` of its own, which would run here. */
+    bool usual = Py_IS_TYPE((PyObject *)Py_TYPE(value), &PyType_Type);
+    int found = usual ? PySet_Contains(provided.ordinary, (PyObject *)Py_TYPE(value)) : 0;
+    if (found < 0) {
+        PyErr_Clear();
+    }
+    return found == 1;
+}
+
+/* Whether every argument of a call that is no operand is an ordinary one. */
+static bool
+others_are_ordinary(const Dispatched *of, PyObject *const *args, Py_ssize_t given, Py_ssize_t by_name)
+{
+    int operand = 0;
+    for (Py_ssize_t i = 0; i < given + by_name; i++) {
+        if (i < given && operand < of->count && of->places[operand] == i) {
+            operand++;
+        }
+        else if (!is_ordinary(args[i], MOST_DEPTH)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Whether the keywords of a call are handed on as they are. */
 static bool
 passes_keywords(const Dispatched *of, PyObject *keywords)
@@ -341,7 +383,8 @@ dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t given_coun
         all_plain = is_plain_type(Py_TYPE(operands[i]));
     }
     if (count < 1 || (all_plain && PySet_GET_SIZE(provided.tensors) > 0) ||
-        (of->is_operator && count > 1 && operands[1] == Py_None) || (by_name && !passes_keywords(of, keywords))) {
+        (of->is_operator && count > 1 && operands[1] == Py_None) || (by_name && !passes_keywords(of, keywords)) ||
+        !others_are_ordinary(of, args, given_count, by_name ? PyTuple_GET_SIZE(keywords) : 0)) {
         return LEFT_TO_PYTHON;
     }
     PyObject *state = current_state(), *plan = NULL, *result = LEFT_TO_PYTHON, *given = NULL, *kwargs = NULL;

@@ -169,7 +169,7 @@ class _Autocasting(TorchFunctionMode):
                     return func(*args, **kwargs)
                 operands = [value for value in tree_leaves((args, kwargs)) if type(value) in types]
                 with _on_again(self):
-                    return ask_types(func, plan_for(tuple(map(type, operands))), operands, args, kwargs)
+                    return ask_types(func, plan_for(tuple(map(type, operands)), operands), operands, args, kwargs)
         if types:
             return NotImplemented
         if form is None or not form.operation.composite:

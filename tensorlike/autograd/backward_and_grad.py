@@ -7,7 +7,8 @@ import warnings
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from tensorlike.dispatch.api import handle_torch_function, has_torch_function
-from tensorlike.dispatch.core import PLAIN, outside_stacklevel
+from tensorlike.dispatch.collect import strays
+from tensorlike.dispatch.core import PLAIN, has_handler, outside_stacklevel, overriding_types
 from tensorlike.dispatch.tracebacks import explained, short_tracebacks
 
 from . import engine
@@ -36,13 +37,23 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
     if isinstance(value, (tuple, list)):
         return tuple(value)
     # A type with `__torch_function__` is one value, even if it is iterable.
-    several = hasattr(type(value), "__iter__") and not hasattr(type(value), "__torch_function__")
+    several = hasattr(type(value), "__iter__") and not has_handler(value)
     return tuple(value) if several else (value,)
 
 
 def _reread(value: Any) -> Any:
     """Return an iterator, such as `model.parameters()`, as a tuple, and other values unchanged."""
     return tuple(value) if hasattr(type(value), "__next__") else value
+
+
+def _asked(tensors: tuple[Any, ...], inputs: tuple[Any, ...], gradients: Any) -> tuple[Any, ...]:
+    """Return the operands of `backward` and `grad`; none where all are plain, and no mode is on.
+
+    As in PyTorch, tensors among the gradients are no operands, unless they are batches or tangents of a transform.
+    """
+    started = [g for g in _as_tuple(gradients) if (g._tl_transformed if isinstance(g, TensorBase) else strays(g))]
+    operands = (*tensors, *inputs, *started)
+    return () if PLAIN.issuperset(map(type, operands)) else operands
 
 
 def _inputs(value: Any) -> tuple[Any, ...]:
@@ -97,10 +108,24 @@ def backward(
                 "use `grad_tensors`."
             )
         grad_tensors = grad_variables
+    inputs = _reread(inputs)
     wanted = _inputs(inputs)
     if inputs is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    roots = _roots(_as_tuple(tensors), _as_tuple(grad_tensors), "tensors")
+    tensors = _as_tuple(tensors)
+    operands = _asked(tensors, wanted, grad_tensors)
+    # Modes are asked where a type is; otherwise the hooks of the graph run under them.
+    if operands and overriding_types(operands) and has_torch_function(operands):
+        return handle_torch_function(  # type: ignore[no-any-return]
+            backward,
+            operands,
+            tensors,
+            grad_tensors=grad_tensors,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            inputs=None if inputs is None else wanted,
+        )
+    roots = _roots(tensors, _as_tuple(grad_tensors), "tensors")
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         engine.run(roots, keep_graph=keep, create_graph=create_graph)
@@ -231,9 +256,7 @@ def grad(
         )
     outputs, inputs, grad_outputs = _reread(outputs), _reread(inputs), _reread(grad_outputs)
     wanted = _inputs(inputs)
-    # As in PyTorch, `grad_outputs` are no operands, unless they are batches or tangents of a transform.
-    started = [g for g in _as_tuple(grad_outputs) if isinstance(g, TensorBase) and g._tl_transformed]
-    operands = (*_as_tuple(outputs), *wanted, *started)
+    operands = _asked(_as_tuple(outputs), wanted, grad_outputs)
     if isinstance(inputs, dict):
         names, inputs = list(inputs), wanted
         found = grad(
@@ -241,7 +264,7 @@ def grad(
             materialize_grads,
         )  # fmt: skip
         return dict(zip(names, found, strict=True))
-    if not PLAIN.issuperset(map(type, operands)) and has_torch_function(operands):
+    if operands and has_torch_function(operands):
         return handle_torch_function(
             grad,
             operands,

@@ -42,7 +42,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     state = STATE.get()
     if current_modes() and not state.all_disabled:
         return True
-    return bool(under_guards(plan_for(tuple(map(type, operands))), state).types)
+    return bool(under_guards(plan_for(tuple(map(type, operands)), operands), state).types)
 
 
 def has_torch_function_unary(value: Any) -> bool:

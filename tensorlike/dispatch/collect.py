@@ -1,18 +1,45 @@
-"""Reading the arguments of a call: which are operands, whether they are plain, which keywords have NumPy's names."""
+"""Reading the arguments of a call: which are operands, whether they are plain, which keywords have NumPy's names.
+
+# Note [Who is asked]
+Any argument of a public function is asked whose type has a `__torch_function__` that is switched on, wherever it
+stands: as an operand, as a number, a dimension or a size, in a list of sizes, as `out` or `dtype`. Those that stand
+where the signature has no tensor are strays here. They are found before any argument is checked, and dispatched with
+the operands, in the order of the parameters.
+
+As in PyTorch, what fits is taken as it is: an argument that is a number or a string, a tensor of any class that stands
+for one number. A tensor in a list of sizes is asked, which says that a size is no plain number. Two kinds of parameters
+are never looked at, and their annotations say so: a `Callable`, which is called, and `object` or an array of NumPy, the
+data that a tensor is made of.
+
+A plain call pays for a look at the types of the options that it gives, and for none when it gives none but numbers by
+position: their types are among those of the first test, in `wrap`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
-from .core import OPTIONAL_TENSORS, PLAIN, TENSORS, elements
+from .core import OPTIONAL_TENSORS, ORDINARY, PLAIN, TENSORS, elements, has_handler
 from .options import LENIENT
-from .signature import KEYWORD, MANY, NESTED, ONE, VARIADIC, Parameter
+from .signature import KEYWORD, MANY, NESTED, ONE, VARIADIC, Parameter, operand_kind
+from .state import TENSOR_TYPES
 
-__all__ = ["NUMPY_NAMES", "collecting", "indices", "numpy_names", "plain_test", "renaming", "watched_options"]
+__all__ = [
+    "NUMPY_NAMES", "collecting", "indices", "is_asked_about", "keywords_test", "numpy_names", "plain_test", "renaming",
+    "strays", "watched_options",
+]  # fmt: skip
 
 #: NumPy's names for some parameters, which PyTorch takes as well.
 NUMPY_NAMES: dict[str, str] = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}
+
+#: Annotations of parameters that are never looked at, besides `object`.
+_DATA = re.compile(r"Callable|ndarray")
+#: An option that may be a tensor, as `out` of a factory: one of a subclass is asked too.
+_STRAY_TENSORS = "stray tensors"
+#: Beyond the arguments of any call.
+_NO_PLACE = 1 << 30
 
 _OPTION_TYPES: dict[str, type] = {"bool": bool, "int": int}
 _SEQUENCES = frozenset((list, tuple))
@@ -47,12 +74,77 @@ def watched_options(parameters: Sequence[Parameter]) -> dict[str, type]:
     return watched
 
 
+#: A bit of the flags of a type: it was made by a `class` statement or the like, and may be given attributes.
+_MADE_LATER = 1 << 9
+#: What fits an option as it is, of the types that have subclasses.
+_FITTING = (int, float, complex, str)
+
+
+def _is_ordinary(kind: type) -> bool:
+    """Return whether no value of a type is ever asked: neither the type nor its instances can be given an attribute."""
+    if kind.__flags__ & _MADE_LATER or kind.__dictoffset__ or hasattr(kind, "__torch_function__"):
+        return False
+    ORDINARY.add(kind)
+    return True
+
+
+def strays(value: Any, tensors: bool = False) -> Sequence[Any]:
+    """Return what is asked in an argument that is no operand: see Note [Who is asked].
+
+    With `tensors` a tensor of a subclass is asked too.
+    """
+    kind = type(value)
+    if kind in ORDINARY:
+        return ()
+    if kind is tuple or kind is list or issubclass(kind, (tuple, list)):
+        for item in value:
+            if type(item) not in ORDINARY:
+                return [found for item in value for found in strays(item, True)]
+        return ()
+    if _is_ordinary(kind) or issubclass(kind, _FITTING):
+        return ()
+    if not tensors and issubclass(kind, tuple(TENSOR_TYPES)):
+        return ()
+    return (value,) if has_handler(value) else ()
+
+
+def is_asked_about(parameter: Parameter) -> bool:
+    """Return whether an argument for a parameter that is no operand is looked at: see Note [Who is asked]."""
+    annotation = parameter.annotation
+    return parameter.operand is None and annotation != "object" and not _DATA.search(annotation)
+
+
+def keywords_test(
+    parameters: Sequence[Parameter], operands_alone: bool = False
+) -> Callable[[dict[str, Any]], bool]:
+    """Return the test that keywords have PyTorch's names, are no operands, and that none of them is a stray.
+
+    With `operands_alone` options are not looked at.
+    """
+    special = frozenset(numpy_names(parameters)).union(p.name for p in parameters if p.operand)
+    asked = {} if operands_alone else _asked(parameters)
+
+    def are_plain(keywords: dict[str, Any]) -> bool:
+        for name in keywords:
+            if name in special:
+                return False
+            value = keywords[name]
+            if type(value) not in ORDINARY and name in asked and strays(value, asked[name]):
+                return False
+        return True
+
+    return are_plain
+
+
+def _asked(parameters: Sequence[Parameter]) -> dict[str, bool]:
+    """Return the parameters that strays may come in, each with whether a tensor of a subclass is one there."""
+    return {p.name: operand_kind(p.annotation) is not None for p in parameters if is_asked_about(p)}
+
+
 def indices(value: Any) -> tuple[Any, ...]:
     """Return the parts of an index, so that a tensor-like inside `x[0, duck]` is seen."""
-    if type(value) is tuple:
-        return tuple(e for item in value for e in (item if type(item) is list else (item,)))
-    if type(value) is list:
-        return tuple(value)
+    if type(value) is tuple or type(value) is list:
+        return tuple(found for item in value for found in indices(item))
     return (value,)
 
 
@@ -64,7 +156,7 @@ def _plain_indices(value: Any) -> bool:
     if kind is tuple or kind is list:
         return bool(PLAIN) and all(map(_plain_indices, value))
     # Numbers and arrays of NumPy, ranges and the like: nothing with a protocol of ours.
-    return bool(PLAIN) and not hasattr(kind, "__torch_function__")
+    return bool(PLAIN) and not has_handler(value)
 
 
 def _plain_set(parameter: Parameter) -> Set[type]:
@@ -75,53 +167,98 @@ def _plain_set(parameter: Parameter) -> Set[type]:
     return OPTIONAL_TENSORS if "None" in annotation else TENSORS
 
 
-def plain_test(parameters: Sequence[Parameter]) -> Callable[[tuple[Any, ...]], bool]:
-    """Return the test that no operand passed by position overrides, and that each is of a type that may stand there.
+def plain_test(parameters: Sequence[Parameter], operands_alone: bool = False) -> Callable[[tuple[Any, ...]], bool]:
+    """Return the test that nothing passed by position overrides, and that each operand is of a type that may be there.
 
-    It fails while a mode is active, if there is an operand: see Note [The plain set is the mode flag].
+    It fails while a mode is active, if there is an operand: see Note [The plain set is the mode flag]. With
+    `operands_alone` options are not looked at.
     """
-    operands = [(place, p) for place, p in enumerate(parameters) if p.operand and p.kind != KEYWORD]
-    singles = [(place, _plain_set(p)) for place, p in operands if p.operand == ONE]
-    nested = [place for place, p in operands if p.operand == NESTED]
-    several = [(place, p.kind == VARIADIC) for place, p in operands if p.operand == MANY]
+    asked = {} if operands_alone else _asked(parameters)
+    # In the order of the parameters: their places, the types that need no further look, and what is to be looked at.
+    tests: list[tuple[int, Set[type], str | None]] = []
+    for place, p in enumerate(parameters):
+        if p.kind == KEYWORD or not (p.operand or p.name in asked):
+            continue
+        kinds = ORDINARY if p.operand is None else _plain_set(p) if p.operand == ONE else PLAIN
+        look = p.operand or (_STRAY_TENSORS if asked[p.name] else None)
+        tests.append((place, frozenset() if p.kind == VARIADIC else kinds, look))
+    rest = next((place for place, p in enumerate(parameters) if p.kind == VARIADIC), _NO_PLACE)
 
     def is_plain(args: tuple[Any, ...]) -> bool:
         count = len(args)
-        for place, kinds in singles:
-            if place < count and type(args[place]) not in kinds:
-                return False
-        for place in nested:
-            if place < count and not _plain_indices(args[place]):
-                return False
-        for place, variadic in several:
-            if place < count:
-                values = args[place:] if variadic else args[place]
-                if type(values) not in _SEQUENCES:
-                    values = (values,)
-                if not PLAIN.issuperset(map(type, values)):
+        for place, kinds, look in tests:
+            if place >= count:
+                return True
+            value: Any = args[place]
+            if type(value) in kinds:
+                continue
+            if place == rest:
+                # Most often one sequence, or numbers.
+                value = value if count == rest + 1 and look is None else args[rest:]
+            if look is None:
+                if strays(value):
                     return False
+            elif look == ONE:
+                return False
+            elif look == NESTED:
+                if not _plain_indices(value):
+                    return False
+            elif look == MANY:
+                if type(value) not in _SEQUENCES or not PLAIN.issuperset(map(type, value)):
+                    return False
+            elif strays(value, True):
+                return False
         return True
 
     return is_plain
 
 
+def _collected(p: Parameter) -> str | None:
+    """Return how the operands of an argument are found: an operand that may be a list of sizes is opened too."""
+    return MANY if p.operand == ONE and "Sequence[" in p.annotation else p.operand
+
+
 def collecting(
-    parameters: Sequence[Parameter],
+    parameters: Sequence[Parameter], operands_alone: bool = False
 ) -> Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]:
-    """Return the function that collects the operands of a call, those inside sequences and indices too."""
-    operands = [(p.name, place, p.kind, p.operand) for place, p in enumerate(parameters) if p.operand]
+    """Return the function that collects who may be asked: the operands of a call, those inside sequences and indices
+    too, and the strays of Note [Who is asked], unless `operands_alone`.
+    """
+    asked = {} if operands_alone else _asked(parameters)
+    everything = [
+        (p.name, place, p.kind, _collected(p), asked.get(p.name, False))
+        for place, p in enumerate(parameters)
+        if p.operand or p.name in asked
+    ]
+    operands = [one for one in everything if one[3]]
 
     # The usual case, single operands before everything else: 300 ns less.
-    by_position = [(place, operand) for _, place, kind, operand in operands if kind != KEYWORD]
+    by_position = [(place, operand) for _, place, kind, operand, _ in operands if kind != KEYWORD]
     leading = len(by_position) if by_position == [(i, ONE) for i in range(len(by_position))] else -1
 
     def collect(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
         count = len(args)
-        if not keywords and 0 <= leading <= count:
-            return args[:leading]
+        described = operands
+        if asked:
+            # A look at the types of the rest; it may hold operands too, which does no harm.
+            if count > leading:
+                for value in args[leading:] if leading > 0 else args:
+                    given = type(value)
+                    if given not in ORDINARY and not (given is tuple and ORDINARY.issuperset(map(type, value))):
+                        described = everything
+                        break
+            for name in keywords:
+                if type(keywords[name]) not in ORDINARY:
+                    described = everything
+                    break
+        if described is operands and not keywords and 0 <= leading <= count:
+            return args if count == leading else args[:leading]
         found: list[Any] = []
-        for name, place, kind, operand in operands:
-            if kind == VARIADIC:
+        for name, place, kind, operand, tensors in described:
+            if kind == VARIADIC and name not in keywords:
+                if operand is None:
+                    found += strays(args[place:])
+                    continue
                 for item in args[place:]:
                     found += elements(item)
                 continue
@@ -133,6 +270,8 @@ def collecting(
                 continue
             if operand == ONE:
                 found.append(value)
+            elif operand is None:
+                found += strays(value, tensors)
             else:
                 found += elements(value) if operand == MANY else indices(value)
         return tuple(found)

@@ -25,6 +25,7 @@ from .provided import Provided
 from .state import (
     CLEAR,
     OPTIONAL_TENSORS,
+    ORDINARY,
     PLAIN,
     PLAIN_TYPES,
     STATE,
@@ -39,6 +40,7 @@ __all__ = [
     "CLEAR",
     "MISSING",
     "OPTIONAL_TENSORS",
+    "ORDINARY",
     "PLAIN",
     "PROVIDED",
     "STATE",
@@ -50,6 +52,7 @@ __all__ = [
     "dispatch",
     "elements",
     "handle",
+    "has_handler",
     "inherits_default",
     "is_left_to",
     "is_reflected",
@@ -57,6 +60,7 @@ __all__ = [
     "outside_stacklevel",
     "overriding_types",
     "plan_for",
+    "register_ordinary",
     "register_plain",
     "unanswered",
     "under_guards",
@@ -87,6 +91,11 @@ def register_plain(*types: type, tensors: bool = False) -> None:
     """Add `types` to those that never override anything."""
     add_plain_types(*types, tensors=tensors)
     _PLANS.clear()
+
+
+def register_ordinary(*types: type) -> None:
+    """Add `types` to those of options that are never asked; a value of them is no operand."""
+    ORDINARY.update(types)
 
 
 class Plan(NamedTuple):
@@ -134,14 +143,32 @@ PROVIDED: Final = ProvidedToDispatch()
 
 def inherits_default(kind: type) -> bool:
     """Return whether a type has the `__torch_function__` of Tensor itself."""
-    return getattr(kind.__torch_function__, "__func__", None) is PROVIDED.default_implementation  # type: ignore[attr-defined]
+    # A type whose instances have one of their own may have none.
+    found = getattr(kind, "__torch_function__", None)
+    return getattr(found, "__func__", None) is PROVIDED.default_implementation
+
+
+def _is_enabled(implementation: Any) -> bool:
+    if implementation is None:
+        return False
+    return getattr(implementation, "__func__", implementation) is not PROVIDED.disabled_implementation
 
 
 def _overrides(kind: type) -> bool:
-    implementation = getattr(kind, "__torch_function__", None)
-    if implementation is None or kind in PLAIN_TYPES:
+    return kind not in PLAIN_TYPES and _is_enabled(getattr(kind, "__torch_function__", None))
+
+
+def has_handler(value: Any) -> bool:
+    """Return whether a value is asked: it has a `__torch_function__`, by its type or of its own, that is enabled.
+
+    An attribute of the instance counts, as in PyTorch, and what `__getattr__` finds.
+    """
+    if type(value) in PLAIN_TYPES:
         return False
-    return getattr(implementation, "__func__", implementation) is not PROVIDED.disabled_implementation
+    try:
+        return _is_enabled(value.__torch_function__)
+    except Exception:  # As in PyTorch, whatever a `__getattr__` raises.
+        return False
 
 
 def _check_method(kind: type) -> None:
@@ -201,10 +228,14 @@ def outside_stacklevel() -> int:
     return level
 
 
-def plan_for(key: tuple[type, ...]) -> Plan:
-    """Return the plan for operands of the types `key`: subclasses before superclasses, otherwise left to right."""
+def plan_for(key: tuple[type, ...], operands: Sequence[Any] = ()) -> Plan:
+    """Return the plan for operands of the types `key`: subclasses before superclasses, otherwise left to right.
+
+    Plans are about types. An operand whose type has no handler may have one itself: then there is no plan to be
+    remembered, and `operands` are asked.
+    """
     plan = _PLANS.get(key)
-    return plan if plan is not None and _is_current(plan) else _make_plan(key)
+    return plan if plan is not None and _is_current(plan) else _make_plan(key, operands)
 
 
 def _is_current(plan: Plan) -> bool:
@@ -215,19 +246,21 @@ def _is_current(plan: Plan) -> bool:
     return plan.default is None or all(map(inherits_default, plan.types))
 
 
-def _make_plan(key: tuple[type, ...]) -> Plan:
+def _make_plan(key: tuple[type, ...], operands: Sequence[Any]) -> Plan:
     types: list[type] = []
     positions: list[int] = []
     cacheable = True
     for position, kind in enumerate(key):
         if kind in types:
             continue
-        if not _overrides(kind):
+        if _overrides(kind):
+            _check_method(kind)
+            warn_torch_dispatch(kind)
+        else:
             # A class that gains __torch_function__ later must be seen then: only known non-overriders are remembered.
             cacheable = cacheable and kind in PLAIN_TYPES
-            continue
-        _check_method(kind)
-        warn_torch_dispatch(kind)
+            if position >= len(operands) or not has_handler(operands[position]):
+                continue
         at = next((i for i, other in enumerate(types) if issubclass(kind, other)), len(types))
         types.insert(at, kind)
         positions.insert(at, position)
@@ -254,7 +287,8 @@ def _make_plan(key: tuple[type, ...]) -> Plan:
 
 def overriding_types(operands: Iterable[Any]) -> tuple[type, ...]:
     """Return the distinct overriding types among `operands`, in dispatch order."""
-    return plan_for(tuple(map(type, operands))).types
+    operands = tuple(operands)
+    return plan_for(tuple(map(type, operands)), operands).types
 
 
 def elements(value: Any) -> Sequence[Any]:
@@ -280,7 +314,7 @@ def dispatch(
     type does and there is one: see `is_left_to`.
     """
     if plan is None or (plan.default is not None and not _is_current(plan)):
-        plan = plan_for(key)
+        plan = plan_for(key, operands)
     state = _get_state()
     if not state.clear:
         if state.trace is not None:
@@ -317,7 +351,7 @@ def under_guards(plan: Plan, state: State) -> Plan:
 
 def handle(function: Callable[..., Any], operands: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Dispatch a call of `function` to modes and types; without any, the caller runs the function itself."""
-    plan = plan_for(tuple(map(type, operands)))
+    plan = plan_for(tuple(map(type, operands)), operands)
     state = _get_state()
     if state.trace is not None:
         from .tracing import traced

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .core import MISSING, PLAIN, dispatch, outside_stacklevel
+from .core import MISSING, PLAIN, dispatch, has_handler, outside_stacklevel
 from .signature import POSITIONAL
 from .state import TENSOR_TYPES
 
@@ -74,16 +74,20 @@ def _deprecated_order(form: Form, args: Sequence[Any], keywords: dict[str, Any])
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value may be given for a number: a tensor without dimensions and history may."""
+    """Return whether a value may be given for a number: a tensor without dimensions and history may, and a type that
+    is asked where it stands.
+    """
     if isinstance(value, numbers.Number):
         return True
-    return type(value) in TENSOR_TYPES and not value.ndim and not value.requires_grad
+    if type(value) in TENSOR_TYPES:
+        return not value.ndim and not value.requires_grad
+    return not isinstance(value, tuple(TENSOR_TYPES)) and has_handler(value)
 
 
 def _number_order(form: Form, args: Sequence[Any], keywords: dict[str, Any]) -> tuple[str, ...] | None:
     """Return the parameters, in their order, of a call with a tensor and numbers; None if it is no such call."""
     order = form.operation.number_order
-    fits = not keywords and len(order) == len(args) and all(isinstance(a, numbers.Number) for a in args[1:])
+    fits = not keywords and len(order) == len(args) and all(map(_is_number, args[1:]))
     return (form.parameters[0].name, *order[1:]) if fits else None
 
 

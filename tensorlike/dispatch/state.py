@@ -37,6 +37,7 @@ __all__ = [
     "ALIVE",
     "CLEAR",
     "OPTIONAL_TENSORS",
+    "ORDINARY",
     "PLAIN",
     "PLAIN_TYPES",
     "STATE",
@@ -373,7 +374,10 @@ class Activation:
 PLAIN_TYPES: Final[set[type]] = {type(None), bool, int, float, complex}
 TENSOR_TYPES: Final[set[type]] = set()
 
-#: The same for the first test of calls. Empty while any mode is active: see Note [The plain set is the mode flag].
+#: Types of arguments none of which is ever asked: the plain ones, and those of options. `collect` adds what it meets.
+ORDINARY: Final[set[type]] = {*PLAIN_TYPES, str}
+
+#: `PLAIN_TYPES` for the first test of calls. Empty while any mode is active: see Note [The plain set is the mode flag].
 PLAIN: Final[set[type]] = set(PLAIN_TYPES)
 #: The plain types that are tensors, for operands that must be one. Emptied and refilled with `PLAIN`, as the next is.
 TENSORS: Final[set[type]] = set()
@@ -389,6 +393,7 @@ def add_plain_types(*types: type, tensors: bool = False) -> None:
     """Add `types` to those that never override anything."""
     with _lock:
         PLAIN_TYPES.update(types)
+        ORDINARY.update(types)
         if tensors:
             TENSOR_TYPES.update(types)
         fill_sets()

@@ -11,7 +11,8 @@ A call goes through these questions, in this order; `answering` has all but the 
 - All arguments are plain and passed by position: the implementation runs. It is the first test, for most calls pass it.
 - There are more arguments than parameters: `positional.excess` knows orders that PyTorch takes too.
 - The operand of an operator is no operand: NotImplemented, so that Python asks the other one.
-- Every operand is plain, and no mode is active: the implementation runs, with the checks that it does not make itself.
+- Nothing that was passed overrides (Note [Who is asked] in `collect`), and no mode is active: the implementation runs,
+  with the checks that it does not make itself.
 - Otherwise the operands are collected, and modes and types are asked: `core.dispatch`.
 
 What is known of the form is read at the first call: an import does not pay for the functions that it never uses.
@@ -25,7 +26,7 @@ from typing import Any, NamedTuple
 
 from tensorlike._native import core
 
-from .collect import collecting, plain_test, renaming, watched_options
+from .collect import collecting, keywords_test, plain_test, renaming, watched_options
 from .core import PLAIN, STATE, TENSORS, ask_types, dispatch, known_plan
 from .operation import Form
 from .options import check_options, is_checked
@@ -188,9 +189,11 @@ def answering(
     by_position = [p for p in parameters if p.kind != KEYWORD]
     most = _MANY if any(p.kind == VARIADIC for p in by_position) else len(by_position)
     none_renamed, rename = renaming(parameters)
-    no_operands = frozenset(p.name for p in parameters if p.operand).isdisjoint
-    is_plain = plain_test(parameters)
-    collect = collecting(parameters)
+    # A function of the user's names its operands itself.
+    operands_alone = not form.of_library
+    are_plain = keywords_test(parameters, operands_alone)
+    is_plain = plain_test(parameters, operands_alone)
+    collect = collecting(parameters, operands_alone)
     run = running(form)
     of_plain, reflected = form.of_plain, None if operator is None else operator.reflected
 
@@ -199,15 +202,17 @@ def answering(
             return excess(form, args, keywords)
         if early is not None and (result := early(args)) is not NotImplemented:
             return result
-        if keywords and not none_renamed(keywords):
+        plain_keywords = not keywords or are_plain(keywords)
+        if not plain_keywords and not none_renamed(keywords):
             rename(keywords)
+            plain_keywords = are_plain(keywords)
         if operator is not None and len(args) > 1:
             other = operator.operand(args[1])
             if other is NotImplemented:
                 return NotImplemented
             if other is not args[1]:
                 args = (args[0], other, *args[2:])
-        if PLAIN and is_plain(args) and (not keywords or no_operands(keywords)):
+        if PLAIN and plain_keywords and is_plain(args):
             return run(args, keywords, True)
         if operator is not None and len(args) > 1 and not operator.acceptable(args[1]):
             other = operator.replaced(*args[:2])

@@ -24,7 +24,7 @@ def _is_real_number(value: Any) -> bool:
 
 _ACCEPTS: dict[str, Callable[[Any], bool]] = {
     # None stands for an undefined tensor.
-    "Tensor": lambda v: v is None or isinstance(v, TensorBase) or hasattr(type(v), "__torch_function__"),
+    "Tensor": lambda v: v is None or isinstance(v, TensorBase) or hasattr(v, "__torch_function__"),
     "int": lambda v: isinstance(v, (int, np.integer, np.float32, np.float16)) or _is_real_number(v),
     "float": lambda v: isinstance(v, (float, int, np.floating, np.integer)) or _is_real_number(v),
     "complex": lambda v: isinstance(v, (complex, float, int, np.number)),

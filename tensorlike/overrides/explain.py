@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from tensorlike._library_name import pytorch
-from tensorlike.dispatch.collect import NUMPY_NAMES, indices
-from tensorlike.dispatch.core import MISSING, STATE, inherits_default, plan_for, under_guards
+from tensorlike.dispatch.collect import NUMPY_NAMES, collecting
+from tensorlike.dispatch.core import STATE, inherits_default, plan_for, under_guards
 from tensorlike.dispatch.errors import Step, function_name, no_rule, numbered, rules, steps
 from tensorlike.dispatch.modes import current_modes
 from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.registry import registered
-from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, VARIADIC, Parameter
 from tensorlike.dispatch.tracebacks import short_tracebacks
 
 __all__ = ["Explanation", "explain"]
@@ -84,7 +83,7 @@ def explain(func: Any, *args: Any, api: str | None = None, **kwargs: Any) -> Exp
             return explain_torch(func, args, kwargs)
     function, operands, kwargs = _operands(func, args, kwargs)
     state = STATE.get()
-    plan = plan_for(tuple(map(type, operands)))
+    plan = plan_for(tuple(map(type, operands)), operands)
     notes = []
     left = under_guards(plan, state)
     if len(left.types) < len(plan.types):
@@ -125,39 +124,14 @@ def _operands(
     if row is not None:
         names = {p.name for p in row.parameters}
         kwargs = {(NUMPY_NAMES.get(k, k) if k not in names else k): v for k, v in kwargs.items()}
-        return row.key, operands_of(row.parameters, args, kwargs), kwargs
+        return row.key, collecting(row.parameters, not row.of_library)(args, kwargs), kwargs
     dispatcher = getattr(func, "_dispatcher", None)
     if dispatcher is not None:
         return func, tuple(dispatcher(*args, **kwargs)), kwargs
     form = form_of(func)  # A function that is in no registry, or a factory, without operands.
     if form is not None:
-        return func, operands_of(form.parameters, args, kwargs), kwargs
+        return func, collecting(form.parameters, not form.of_library)(args, kwargs), kwargs
     raise TypeError(
         f"explain(): {getattr(func, '__name__', func)!r} is no function that can be overridden; pass one of "
         f"overrides.get_overridable_functions(), or one made with overridable() or wrap_torch_function()"
     )
-
-
-def operands_of(parameters: Sequence[Parameter], args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the operands of a call in the order in which dispatch looks at them, sequences and indices opened."""
-    found: list[Any] = []
-    index = 0
-    for parameter in parameters:
-        values: Sequence[Any]
-        if parameter.kind == VARIADIC:
-            values, index = args[index:], len(args)
-        elif parameter.kind != KEYWORD and index < len(args):
-            values = (args[index],)
-            index += 1
-        else:
-            values = (kwargs.get(parameter.name, MISSING),)
-        if parameter.operand is None:
-            continue
-        for value in values:
-            if parameter.operand == NESTED:
-                found.extend(indices(value))
-            elif (parameter.operand == MANY or parameter.kind == VARIADIC) and isinstance(value, (list, tuple)):
-                found.extend(value)
-            else:
-                found.append(value)
-    return tuple(found)

@@ -216,7 +216,7 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Return whether `inp` is a tensor, or of a type that overrides functions with `__torch_function__`.
+    """Return whether `inp` is a tensor, or overrides functions with `__torch_function__`, its type's or its own.
 
     >>> class Duck:
     ...     @classmethod
@@ -227,7 +227,7 @@ def is_tensor_like(inp: Any) -> bool:
 
     Source: PyTorch's `torch.overrides.is_tensor_like`.
     """
-    return hasattr(type(inp), "__torch_function__")
+    return hasattr(inp, "__torch_function__")
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:

@@ -9,10 +9,10 @@ import numpy as np
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import TensorBase, wrap
-from tensorlike.dispatch.core import register_plain, undispatched
+from tensorlike.dispatch.core import register_ordinary, register_plain, undispatched
 from tensorlike.dispatch.tracebacks import explained
 
-from . import dtypes
+from . import dtypes, layouts
 from .backends import backend_for, backend_of, device_of, transfer
 from .declare import derivatives, primitive, tensor_method
 from .device import as_device
@@ -31,6 +31,7 @@ __all__: list[str] = []
 
 # The arguments of `to` besides tensors, of types that cannot override it.
 register_plain(Dtype, Device)
+register_ordinary(layouts.layout, layouts.memory_format)
 
 
 def _not_scalar(self: Any, what: str = "Scalar") -> RuntimeError:
@@ -126,7 +127,16 @@ def to(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor: ...
 @tensor_method(linear_in=("self",))
-def to(self: Tensor, *args: Tensor | Any, **kwargs: Any) -> Tensor:
+def to(
+    self: Tensor,
+    *args: Tensor | Any,
+    other: Tensor | None = None,
+    device: Device | str | int | None = None,
+    dtype: DtypeLike | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
     """Return this tensor with another dtype, on another device, or like another tensor; itself if nothing changes.
 
     Takes `to(dtype)`, `to(device, dtype)`, `to(other)` and the keywords `dtype`, `device`, `non_blocking`, `copy` and
@@ -135,13 +145,9 @@ def to(self: Tensor, *args: Tensor | Any, **kwargs: Any) -> Tensor:
     >>> tl.tensor([1, 2]).to(tl.float32)
     tensor([1., 2.])
     """
-    unknown = set(kwargs) - {"dtype", "device", "non_blocking", "copy", "memory_format", "other"}
-    if unknown:
-        raise TypeError(f"to() got an unexpected keyword argument {min(unknown)!r}")
-    dtype, device, copy = kwargs.get("dtype"), kwargs.get("device"), bool(kwargs.get("copy", False))
-    rest = list(args)
-    if "other" in kwargs:
-        rest.insert(0, kwargs["other"])
+    rest: list[Any] = list(args)
+    if other is not None:
+        rest.insert(0, other)
     if rest:
         first = rest.pop(0)
         if isinstance(first, TensorBase):
@@ -163,7 +169,7 @@ def to(self: Tensor, *args: Tensor | Any, **kwargs: Any) -> Tensor:
             rest.pop(0)  # non_blocking
         if rest:
             copy = bool(rest.pop(0))
-    return _converted(self, dtype, device, copy, kwargs.get("memory_format"))
+    return _converted(self, dtype, device, bool(copy), memory_format)
 
 
 def _dtype_method(name: str, dtype_text: str) -> None:

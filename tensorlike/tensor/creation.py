@@ -408,7 +408,7 @@ def _new(name: str, self: Any, size: Any, value: Any, dtype: Any, device: Any, r
 
 
 @tensor_method(composite=False, differentiable=False)
-def new(self: Tensor, *data: Any, device: Device | str | None = None, **keywords: Any) -> Tensor:
+def new(self: Tensor, *data: object, device: Device | str | None = None, **keywords: Any) -> Tensor:
     """Return a tensor of the dtype and device of this one: uninitialised for sizes, or made of one sequence.
 
     The older name of `new_empty` and `new_tensor`: `x.new(2, 3)` takes sizes, `x.new([2, 3])` elements, `x.new(y)` and
@@ -496,7 +496,7 @@ def new_full(
 
 @tensor_method(composite=False, differentiable=False)
 def new_tensor(
-    self: Tensor, data: Any, *, dtype: Dtype | None = None, device: Device | str | None = None,
+    self: Tensor, data: object, *, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return a copy of `data` with the dtype and device of this tensor unless others are given.

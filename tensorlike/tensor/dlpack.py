@@ -132,8 +132,8 @@ def _capsule_of(producer: Any, copy: bool | None) -> tuple[Any, bool]:
     return producer.__dlpack__(), False
 
 
-@factory(reason="makes a tensor of another library's array; only a mode can intercept it")
-def from_dlpack(ext_tensor: Any, *, device: Device | str | None = None, copy: bool | None = None) -> Tensor:
+@factory(reason="makes a tensor of another library's array; a mode can intercept it")
+def from_dlpack(ext_tensor: object, *, device: Device | str | None = None, copy: bool | None = None) -> Tensor:
     """Return a tensor on the memory of another library's array: an object with `__dlpack__`, or a DLPack capsule.
 
     `copy=True` copies, and `copy=False` raises where the memory cannot be shared. An array of a library whose arrays
@@ -153,7 +153,8 @@ def from_dlpack(ext_tensor: Any, *, device: Device | str | None = None, copy: bo
         dtype_of(array.dtype)
         return _placed(array.copy() if copy else array, device, copy)  # type: ignore[no-any-return]
     if hasattr(ext_tensor, "__dlpack__"):
-        kind, number = map(int, ext_tensor.__dlpack_device__())
+        exporter: Any = ext_tensor
+        kind, number = map(int, exporter.__dlpack_device__())
         if kind == DLDeviceType.kDLCUDA:
             return _elsewhere(ext_tensor, device, copy)  # type: ignore[no-any-return]
         if kind != DLDeviceType.kDLCPU:

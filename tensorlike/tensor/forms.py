@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.dispatch.core import ANYWAY, MISSING
+from tensorlike.dispatch.core import ANYWAY, MISSING, has_handler
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import register
 from tensorlike.dispatch.signature import (
@@ -122,9 +122,7 @@ def _publish(
 
 def _acceptable(value: Any) -> bool:
     """Return whether an operator may take `value`: a tensor, a number, or a type with the protocol."""
-    return isinstance(value, (TensorBase, int, float, complex, np.generic)) or hasattr(
-        type(value), "__torch_function__"
-    )
+    return isinstance(value, (TensorBase, int, float, complex, np.generic)) or has_handler(value)
 
 
 def _of_numpy(array: Any) -> Any:

@@ -320,7 +320,7 @@ _COPY_OF_TENSOR = (
 
 @factory
 def tensor(
-    data: Any, *, dtype: Dtype | None = None, device: Device | str | None = None, requires_grad: bool = False,
+    data: object, *, dtype: Dtype | None = None, device: Device | str | None = None, requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return a new tensor with a copy of `data`: numbers, nested sequences, arrays or tensors.
@@ -345,8 +345,8 @@ def tensor(
     return finish(transfer(array, as_device(device, "tensor")), requires_grad)  # type: ignore[arg-type]
 
 
-@factory(reason="returns its argument when that is a tensor already; only a mode can intercept it")
-def as_tensor(data: Any, dtype: Dtype | None = None, device: Device | str | None = None) -> Tensor:
+@factory(reason="returns its argument when that is a tensor already; a mode can intercept it")
+def as_tensor(data: object, dtype: Dtype | None = None, device: Device | str | None = None) -> Tensor:
     """Return `data` as a tensor, sharing its memory and keeping its history where dtype and device allow.
 
     >>> x = tl.ones(2)
@@ -410,9 +410,9 @@ def _shared(array: np.ndarray[Any, Any], function: str) -> np.ndarray[Any, Any]:
     return borrowed(array)
 
 
-@factory(reason="returns its argument when that is a tensor already; only a mode can intercept it")
+@factory(reason="returns its argument when that is a tensor already; a mode can intercept it")
 def asarray(
-    obj: Any, *, dtype: Dtype | None = None, device: Device | str | None = None, copy: bool | None = None,
+    obj: object, *, dtype: Dtype | None = None, device: Device | str | None = None, copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """Return `obj` as a tensor: a tensor, a NumPy array, an object with `__dlpack__` or a buffer, numbers, sequences.
@@ -468,7 +468,9 @@ def _is_buffer(obj: Any) -> bool:
 
 
 @factory
-def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+def frombuffer(
+    buffer: object, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
     """Return a one-dimensional tensor on the memory of an object with Python's buffer protocol.
 
     It has `count` elements, or as many as there are, from the byte `offset` on. Raises ValueError when they do not lie
@@ -478,8 +480,9 @@ def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, r
     tensor([1, 2], dtype=tensorlike.int16)
     """
     wanted = as_numpy_dtype(dtype, "frombuffer")
+    source: Any = buffer
     try:
-        memory = np.frombuffer(memoryview(buffer).cast("B"), np.uint8) if len(memoryview(buffer)) else np.empty(0, "u1")
+        memory = np.frombuffer(memoryview(source).cast("B"), np.uint8) if len(memoryview(source)) else np.empty(0, "u1")
     except (TypeError, BufferError) as error:
         raise ValueError(
             f"frombuffer(): object does not implement Python buffer protocol: {type(buffer).__name__} ({error})"

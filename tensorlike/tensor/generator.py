@@ -18,6 +18,7 @@ import numpy as np
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase, wrap
+from tensorlike.dispatch.core import register_ordinary
 from tensorlike.dispatch.forks import after_fork
 from tensorlike.dispatch.registry import ignore
 
@@ -414,6 +415,8 @@ def fork_rng(
         for generator, state in zip(generators, kept):
             generator._unpack(state)
 
+
+register_ordinary(Generator)
 
 for _function in (manual_seed, seed, initial_seed, get_rng_state, set_rng_state):
     ignore(_function, f"tensorlike.{_function.__name__}", "acts on the state of generators; no tensor's type has a say")

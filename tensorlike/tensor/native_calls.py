@@ -75,6 +75,7 @@ if core is not None:
         state=state.STATE,
         clear=state.CLEAR,
         missing=dispatching.MISSING,
+        ordinary=state.ORDINARY,
         plans=dispatching._PLANS,
         prepare=prepare,
         unanswered=dispatching.unanswered,

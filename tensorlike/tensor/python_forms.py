@@ -315,11 +315,11 @@ def factory(function: F, **options: Any) -> F: ...
 @overload
 def factory(function: None = None, **options: Any) -> Callable[[F], F]: ...
 def factory(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Make a function without tensor operands public: modes see its calls, types do not.
+    """Make a function without tensor operands public: modes see its calls, and types that stand for a plain value.
 
     Args:
         namespace: Where it is public.
-        reason: Why types are not asked, for `get_ignored_functions` and its readers.
+        reason: Why it has no operands, for `get_ignored_functions` and its readers.
         random: Whether it draws random numbers.
         note: What the docstrings of a family say alike, put before the examples.
 
@@ -348,5 +348,6 @@ def _factory(
         namespace=namespace, name=name, parameters=parameters, overridable=False,
     )  # fmt: skip
     public = public_function(form, name=name, qualname=name, module=namespace, doc=function.__doc__)
-    ignore(public, f"{namespace}.{name}", reason or "makes a tensor from plain values; only a mode can intercept it")
+    usual = "makes a tensor from plain values; a mode can intercept it, and a type that stands for one of them"
+    ignore(public, f"{namespace}.{name}", reason or usual)
     return public

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tensorlike.autograd.tensor_base import TensorBase
 
@@ -21,7 +21,7 @@ __all__: list[str] = []
 
 
 @factory(reason="asks about a type; tensor-like types answer through overrides.is_tensor_like")
-def is_tensor(obj: Any) -> bool:
+def is_tensor(obj: object) -> bool:
     """Return whether `obj` is a tensor, of a subclass or not.
 
     >>> tl.is_tensor(tl.ones(1)), tl.is_tensor([1.0])
@@ -31,7 +31,7 @@ def is_tensor(obj: Any) -> bool:
 
 
 @factory(reason="asks about a type; a storage belongs to a tensor's memory, not to its type")
-def is_storage(obj: Any, /) -> bool:
+def is_storage(obj: object, /) -> bool:
     """Return whether `obj` is the memory of a tensor: what `storage()` and `untyped_storage()` return.
 
     >>> tl.is_storage(tl.ones(1).untyped_storage()), tl.is_storage(tl.ones(1))
@@ -42,7 +42,7 @@ def is_storage(obj: Any, /) -> bool:
 
 
 @factory(reason="names a type; it asks a tensor for its `type()`, which can be overridden")
-def typename(obj: Any, /) -> str:
+def typename(obj: object, /) -> str:
     """Return the name of the type of `obj` with its module; of a tensor, its `type()`.
 
     >>> tl.typename(tl.ones(1)), tl.typename(3), tl.typename(tl.nn.Parameter)

@@ -144,14 +144,21 @@ class TestOrder:
 
 
 class TestWhatCounts:
-    def test_the_type_and_not_the_instance(self):
+    def test_an_instance_has_one_of_its_own(self):
         class Thing:
             pass
 
         thing = Thing()
-        thing.__torch_function__ = lambda *a: "instance"
+        thing.__torch_function__ = lambda func, types, args, kwargs: (func, types, args, kwargs)
+        one = tl.ones(1)
+        asked = (tl.add, (Thing,), (one, thing), {})
+        assert tl.add(one, thing) == asked
         with pytest.raises(TypeError, match=r"add\(\): argument 'other'"):
-            tl.add(tl.ones(1), thing)
+            tl.add(one, Thing())
+        assert tl.add(one, thing) == asked
+        assert tl.cat([Thing(), thing])[1] == (Thing,)
+        assert (one + thing)[0] is tl.Tensor.add
+        assert (thing + one if hasattr(Thing, "__add__") else one.__radd__(thing))[1] == (Thing,)
 
     def test_a_type_that_gains_the_protocol_later_is_seen(self):
         class Thing:

@@ -103,7 +103,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "tensor/conversion.py": {
         "the names of methods that are declared together": "bfloat16 bool byte cdouble cfloat char complex double "
         "float half int long short __complex__ __float__ __int__",
-        PARAMETER: "copy device dtype",
     },
     "tensor/creation.py": {DEVICE: "cpu", PARAMETER: "device size"},
     "tensor/declaration.py": {

@@ -15,6 +15,8 @@ import numpy as np
 from tensorlike._absent import explain_absent_names
 from tensorlike._originals import functional as F
 from tensorlike._originals import tl
+from tensorlike.dispatch import api as _api
+from tensorlike.dispatch.collect import strays as _strays
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.runtime import type_name
 
@@ -175,6 +177,19 @@ def pack_padded_sequence(
         known, order = known.sort(descending=True)
         sorted_indices = order.to(input.device)
         input = input.index_select(0 if batch_first else 1, sorted_indices)
+    data, batch_sizes = _pack_padded_sequence(input, known, batch_first)
+    return PackedSequence(data, batch_sizes, sorted_indices, None)
+
+
+def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
+    """Return the rows of a padded batch whose longest sequence comes first, and their numbers in each step.
+
+    It is what types are asked about, as in PyTorch.
+    """
+    if _api.has_torch_function((input, lengths)):
+        return _api.handle_torch_function(  # type: ignore[no-any-return]
+            _pack_padded_sequence, (input, lengths), input, lengths, batch_first
+        )
     if batch_first:
         input = input.transpose(0, 1)
     if input.dim() < 2:
@@ -182,7 +197,7 @@ def pack_padded_sequence(
     if not input.numel():
         raise RuntimeError("Cannot pack empty tensors.")
     steps, batch = input.shape[:2]
-    counts = known.numpy()
+    counts = lengths.numpy()
     if counts.shape != (batch,):
         raise RuntimeError(
             f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} (batch_size={batch})"
@@ -203,7 +218,7 @@ def pack_padded_sequence(
     batch_sizes = (np.arange(counts[0])[:, None] < counts).sum(1)
     rows = tl.from_numpy(_rows_of_steps(batch_sizes, batch)).to(input.device)
     data = input.reshape(steps * batch, *input.shape[2:]).index_select(0, rows)
-    return PackedSequence(data, tl.from_numpy(batch_sizes), sorted_indices, None)
+    return data, tl.from_numpy(batch_sizes)
 
 
 def pad_packed_sequence(
@@ -253,6 +268,11 @@ def pad_sequence(
     tensor([[1, 2, 3],
             [4, 0, 0]])
     """
+    operands = (*_strays(sequences, True), *_strays((batch_first, padding_value, padding_side)))
+    if _api.has_torch_function(operands):
+        return _api.handle_torch_function(  # type: ignore[no-any-return]
+            pad_sequence, operands, sequences, batch_first, padding_value, padding_side
+        )
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
             f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"

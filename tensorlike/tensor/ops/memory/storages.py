@@ -162,7 +162,7 @@ def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
 
 
 @tensor_method(name="__setstate__", composite=False)
-def _setstate(self: Tensor, state: Any) -> None:
+def _setstate(self: Tensor, state: object) -> None:
     """Restore the state stored in an older pickle: (storage, storage_offset, size, stride), or a dict of attributes.
 
     Raises RuntimeError for a tensor that is no leaf.

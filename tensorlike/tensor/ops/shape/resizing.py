@@ -47,7 +47,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     return bool(shape == require_tensor("is_same_size", other, "other", 2)._tl_data.shape)
 
 
-@factory(reason="works on shapes; only a mode can intercept it")
+@factory(reason="works on shapes; a mode can intercept it, and a type that stands for a size")
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """Return the shape that tensors of the given shapes broadcast to; an integer is a shape of one dimension.
 
