@@ -271,15 +271,12 @@ def _per_example(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[st
     if form is not None and form.inplace:
         # Written in place, example by example, through views of the batch.
         return None if first is None else args[0]
-    view = _view_of_all(level, (args, kwargs), results)
-    return wrapped(_stacked(name, results) if view is None else view, level)
+    return wrapped(_stacked(name, results, lambda each: _view_of_all(level, (args, kwargs), each)), level)
 
 
 def _view_of_all(level: Level, operands: Any, results: list[Any]) -> Any:
     """Return the results of the examples as one view, where each is a view of an operand's example; None otherwise."""
     first = results[0]
-    if not isinstance(first, Tensor):
-        return None
     base = memory_key(first)
     source = next((v for v in leaves(operands) if is_batched(v, level) and memory_key(v) is base), None)
     arrays = [plain_of(r)._tl_data for r in results]
@@ -308,7 +305,8 @@ def _same(a: Any, b: Any) -> bool:
         return False
 
 
-def _stacked(name: str, results: list[Any]) -> Any:
+def _stacked(name: str, results: list[Any], view_of: Callable[[list[Any]], Any] = lambda each: None) -> Any:
+    """Return the results of the examples as one, or as what `view_of` returns for those that it knows."""
     from tensorlike.tensor.ops.shape.joining import stack
 
     first = results[0]
@@ -318,11 +316,12 @@ def _stacked(name: str, results: list[Any]) -> Any:
                 f"vmap: We do not support batching operators that can output dynamic shape: {name}() returned tensors "
                 "of different shapes for different examples."
             )
-        return stack(results)
+        view = view_of(results)
+        return stack(results) if view is None else view
     parts = [children_of(r) for r in results]
     if parts[0] is None:
         return first
-    return rebuilt(first, [_stacked(name, list(each)) for each in zip(*parts, strict=True)])
+    return rebuilt(first, [_stacked(name, list(each), view_of) for each in zip(*parts, strict=True)])
 
 
 def apply_node(node: Node, grad: Any) -> Any:
@@ -415,8 +414,8 @@ def _decision(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str,
 
 
 @rule(
-    Method.numpy, Method.tolist, Method.__array__, Method.data_ptr, Method.untyped_storage, Method.storage,
-    Method.__dlpack__,
+    Method.numpy, Method.tolist, Method.__array__, Method.data_ptr, Method.storage_offset, Method.untyped_storage,
+    Method.storage, Method.__dlpack__,
 )  # fmt: skip
 def _memory(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     raise ExamplesDifferError(

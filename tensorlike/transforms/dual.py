@@ -45,7 +45,7 @@ from .levels import (
     without_option,
 )
 from .reverse import differentiable_alias
-from .tangents import batches_of, fits, followed, lies_in, own_tangent, start_moving, value_batches
+from .tangents import batches_of, fits, followed, lies_in, own_tangent, start_moving
 
 __all__ = ["DualTensor", "dual", "forward", "primal_of", "tangent_of"]
 
@@ -177,7 +177,7 @@ def moving(level: Level, values: Any, tangents: Sequence[Any]) -> Any:
 
     The tangents are copied: writing to one of the values must not change what the caller has.
     """
-    level.note_batches(batches_of([*leaves(values), *tangents]))
+    level.batches |= batches_of([*leaves(values), *tangents])
     rest = iter(tangents)
     return tree_map(lambda v: dual(v, own_tangent(v, next(rest), level), level), values)
 
@@ -325,8 +325,8 @@ def _diagonal(level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs
 def _in_place(level: Level, form: Form, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute the result of the in-place function, and write it into value and tangent."""
     target = first_of(form, args, kwargs)
-    if grad_enabled() and has_history(target):
-        # The overwritten value may be saved for the function's own derivative.
+    if grad_enabled() and has_history((args, kwargs)):
+        # The overwritten value may be saved for the function's own derivative, or for that of the tangent.
         args, kwargs = tree_map(lambda v: v.clone() if v is target else v, (args, kwargs))
     result = function(*args, **kwargs)
     with without_level(level):
@@ -429,7 +429,7 @@ def _from_reverse(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[s
             )  # fmt: skip
 
     # Values have no batches that the operands' values have not: only the aliases do, for the sake of their gradients.
-    alone = value_batches(aliases.values()) - value_batches(leaves(values))
+    alone = batches_of(aliases.values()) - batches_of(leaves(values))
 
     def paired(value: Any) -> Any:
         if not isinstance(value, Tensor):
@@ -443,7 +443,7 @@ def _from_reverse(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[s
         if alone:
             value = _first_of_batches(value, alone)
             if tangent is not None:
-                tangent = _first_of_batches(tangent, alone - value_batches(tangents))
+                tangent = _first_of_batches(tangent, alone - batches_of(tangents))
         return value if tangent is None else dual(value, tangent, level)
 
     return tree_map(paired, result)

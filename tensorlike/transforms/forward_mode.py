@@ -115,7 +115,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     settle(tensor)
     if is_dual(tensor, found):
         raise RuntimeError("make_dual(): the tensor has a tangent at this level already")
-    found.note_batches(batches_of([tensor, tangent]))
+    found.batches |= batches_of([tensor, tangent])
     with without_level(found):
         if not fits(tensor, tangent) or lies_in(tangent, [tensor]):
             tangent = own_tangent(tensor, tangent, found)

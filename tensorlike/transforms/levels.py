@@ -82,12 +82,7 @@ class Level:
         # have batches.
         self.activation: Activation | None = None
         self.moving: dict[int, Any] | None = None
-        self.batches: list[Level] = []
-
-    def note_batches(self, batches: Sequence[Level]) -> None:
-        """Note that tangents have batches of these `vmap` levels."""
-        every = {b.depth: b for b in (*self.batches, *batches)}
-        self.batches = [every[depth] for depth in sorted(every)]
+        self.batches: set[Level] = set()
 
     def modes_left(self, state: State) -> tuple[Activation, ...]:
         """Return the modes of a State without that of the level."""
@@ -366,7 +361,7 @@ def given_out(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return None
     found = kwargs.get("out")
     if found is None and len(args) == len(form.parameters) and form.parameters[-1].name == "out":
-        found = args[-1]
+        found = None if any(p.kind == "variadic" for p in form.parameters) else args[-1]
     return found
 
 

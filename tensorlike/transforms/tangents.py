@@ -7,9 +7,9 @@ view of a dual tensor is made of the same views of its value and of its tangent,
 
 A tensor without a tangent gets one when a value that has one is written into it. The tangent is then a view of memory
 that the *base* gets at that level (`Level.moving`), and the base is made dual with it. Other views of the same base
-are plain objects that the base does not know; each becomes dual when a call next has it as an argument, which a mode of the level
-sees (`Following`). It is on the stack of modes for as long as the level runs, and plain calls pass it by until there
-may be such views: only then are the sets of plain types emptied (Note [The plain set is the mode flag]).
+are plain objects that the base does not know; each becomes dual when a call next has it as an argument, which a mode
+of the level sees (`Following`). It is on the stack of modes for as long as the level runs, and plain calls pass it by
+until there may be such views: only then are the sets of plain types emptied (Note [The plain set is the mode flag]).
 
 A tangent may have batches that its value has not: those of the `vmap` levels around it (`Level.batches`), as when
 `jacfwd` maps over directions. So new memory for tangents has these dimensions in front.
@@ -36,7 +36,6 @@ from .levels import Level, TransformTensor, leaves, memory_key, physical, plain_
 
 __all__ = [
     "apart", "batches_of", "fits", "followed", "lies_in", "own_tangent", "settle", "start_moving",
-    "value_batches",
 ]  # fmt: skip
 
 _INNERMOST = sys.maxsize
@@ -131,19 +130,7 @@ def fits(primal: Any, tangent: Any) -> bool:
     return bool(same and _strides(primal) == _strides(tangent))
 
 
-def batches_of(values: Iterable[Any]) -> list[Level]:
-    """Return the `vmap` levels of which values, or their tangents, have batches; the outermost first."""
-    found: dict[int, Level] = {}
-    stack = [v for v in values if isinstance(v, TransformTensor)]
-    while stack:
-        one = stack.pop()
-        if type(one) is BatchedTensor:
-            found[one._level.depth] = one._level
-        stack.extend(v for v in one.held() if isinstance(v, TransformTensor))
-    return [found[depth] for depth in sorted(found)]
-
-
-def value_batches(values: Iterable[Any]) -> set[Level]:
+def batches_of(values: Iterable[Any]) -> set[Level]:
     """Return the `vmap` levels of which values have batches, apart from their tangents."""
     found = set()
     for value in values:
@@ -224,9 +211,8 @@ def own_tangent(primal: Any, tangent: Any, level: Level) -> Any:
 
 def _in_front(primal: Any, level: Level, *tangents: Any) -> tuple[Level, ...]:
     """Return the `vmap` levels of which tangents of a value have batches that it has not."""
-    every = {b.depth: b for b in (*level.batches, *batches_of((primal, *tangents)))}
-    own = value_batches([primal])
-    return tuple(every[depth] for depth in sorted(every) if every[depth] not in own)
+    every = {*level.batches, *batches_of((primal, *tangents))} - batches_of([primal])
+    return tuple(sorted(every, key=lambda b: b.depth))
 
 
 def _tangent_in_memory(tensor: Any, level: Level) -> Any:

@@ -15,7 +15,7 @@ from tensorlike.tensor.ops.shape import expanding, joining, rearranging, reshapi
 from tensorlike.tensor.tensor import Tensor
 
 from ..batched import example, rule, stacked_results
-from ..levels import Level, Method, leaves
+from ..levels import Level, Method, leaves, plain_of
 from .batch_dims import (
     arguments,
     batch_of,
@@ -250,18 +250,12 @@ def _strided_view(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[
     size, stride, offset = tuple(given["size"]), tuple(given["stride"]), given.get("storage_offset")
     step = inner.stride(0) if inner.shape[0] > 1 else 0
     reach = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
-    if 0 < step < reach + (0 if offset is None else max(offset - inner.storage_offset(), 0)):
+    if 0 < step < reach + (0 if offset is None else max(offset - plain_of(inner).storage_offset(), 0)):
         raise RuntimeError(
             "vmap: as_strided() would reach from one example into the memory of the next: clone() the tensor before, "
             "or map over its first dimension"
         )
     return wrapped(inner.as_strided((inner.shape[0], *size), (step, *stride), offset), level)
-
-
-@rule(Method.storage_offset)
-def _offset(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    # That of the first example, which `as_strided` counts from.
-    return form.key(args[0]._value)
 
 
 @rule(view_copies.as_strided_copy, copies.as_strided_scatter)
