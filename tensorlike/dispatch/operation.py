@@ -172,7 +172,7 @@ class Operation:
         self.linear_in: tuple[str, ...] = ()
         #: It draws random numbers: always, never, or where the parameter of this name is true. None where that is not
         #: said: what it draws is seen inside it.
-        self.random: bool | str | None = None
+        self.random: bool | str | tuple[str, ...] | None = None
         #: Its results have a derivative: not those that are about the value alone, such as `numel` and `detach`.
         self.differentiable = True
         #: Orders of all its parameters as positional arguments that PyTorch deprecates and still takes.
@@ -235,7 +235,7 @@ class Operation:
         inplace_view_of: Any = None,
         comparable: bool = True,
         linear_in: Sequence[str] = (),
-        random: bool | str | None = False,
+        random: bool | str | tuple[str, ...] | None = False,
         differentiable: bool = True,
         inplace_function: bool | str = False,
     ) -> None:
@@ -248,8 +248,9 @@ class Operation:
             if name not in operands:
                 raise TypeError(f"{self.full_name}: linear_in names {name!r}, which is none of its operands {operands}")
         names = [p.name for p in self.parameters]
-        if isinstance(random, str) and random not in names:
-            raise TypeError(f"{self.full_name}: random names {random!r}, which is none of its parameters {names}")
+        for name in (random,) if isinstance(random, str) else random if isinstance(random, tuple) else ():
+            if name not in names:
+                raise TypeError(f"{self.full_name}: random names {name!r}, which is none of its parameters {names}")
         # A view is what its operand is, in another shape.
         self.linear_in = tuple(linear_in) or (tuple(operands[:1]) if self.view else ())
         self.random = random

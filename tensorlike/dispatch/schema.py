@@ -25,7 +25,7 @@ class Schema(NamedTuple):
     view_of: str | None
     may_alias: bool
     linear_in: tuple[str, ...]
-    random: bool | str | None
+    random: bool | str | tuple[str, ...] | None
     elementwise: bool
 
     def __str__(self) -> str:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # The functions are given when the package is loaded: see Not
 
 __all__ = [
     "CopySlices", "Geometry", "check_inplace", "check_overlap", "check_partial_overlap", "check_shared", "geometry_of",
-    "rebase", "refuse", "view_of",
+    "part_of", "rebase", "refuse", "view_of",
 ]  # fmt: skip
 
 _new = object.__new__
@@ -228,6 +228,19 @@ class CopySlices(Node):
 
     def _tl_release(self) -> None:
         self._tl_function = None
+
+
+def part_of(base: Any, array: Any) -> Tensor:
+    """Return a view of `base` around `array`, an array in its memory, with the history that the base has now.
+
+    For transforms, which keep other tensors in line with a view; it may be written wherever the base may.
+    """
+    result: Any = view_of(base, array)
+    of_base = base._tl_meta
+    result._tl_view_refuses = None if of_base is None else of_base.view_refuses
+    if edge_of(base) is not None:
+        _follow(result)
+    return result  # type: ignore[no-any-return]
 
 
 def _refresh(tensor: Any) -> Any:

@@ -18,9 +18,10 @@ from tensorlike.dispatch.state import STATE, restoring
 from tensorlike.tensor.tensor import Tensor
 
 from .differentiating import basis_of, grad
-from .dual import DualTensor, dual, is_dual
+from .dual import DualTensor, is_dual, moving
 from .levels import push_level, without_level
 from .mapping import vmap
+from .tangents import settle
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -318,8 +319,10 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any) -> Any:
         def pushed(tangent: Any, index: int = index) -> tuple[Any, ...]:
             nonlocal output_several
             with push_level(DualTensor) as level:
-                moving = [dual(v, tangent, level) if i == index else v for i, v in enumerate(values)]
-                output_several, outputs = _tensors(func(*moving), "jacobian", "outputs")
+                (one,) = moving(level, (values[index],), [tangent])
+                inputs = [one if i == index else v for i, v in enumerate(values)]
+                output_several, outputs = _tensors(func(*inputs), "jacobian", "outputs")
+                settle(outputs)
                 with without_level(level):
                     return tuple(
                         o._tangent if is_dual(o, level) else o.new_zeros(o.shape) for o in outputs

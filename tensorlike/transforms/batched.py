@@ -7,6 +7,7 @@ example. The last is slow and always right.
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -16,8 +17,10 @@ from tensorlike.dispatch.operation import Form, form_of, operation_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import STATE
 from tensorlike.dispatch.tracebacks import explained
+from tensorlike.tensor.backends import data_pointer
 from tensorlike.tensor.ops.memory import placement
 from tensorlike.tensor.ops.shape import resizing
+from tensorlike.tensor.promotion import can_cast
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.tensor import Tensor
 
@@ -26,9 +29,12 @@ from .levels import (
     Method,
     NoArray,
     TransformTensor,
+    first_of,
     follow,
     functional_of,
+    given_out,
     leaves,
+    memory_key,
     of_inplace_form,
     physical,
     plain_of,
@@ -36,6 +42,7 @@ from .levels import (
     shape_of,
     tree_map,
     without_level,
+    without_option,
 )
 
 __all__ = ["BatchedTensor", "batch_of", "batched", "example", "rule", "unbatched", "written"]
@@ -43,7 +50,7 @@ __all__ = ["BatchedTensor", "batch_of", "batched", "example", "rule", "unbatched
 _new = object.__new__
 
 
-class NotOneForAll(RuntimeError):
+class ExamplesDifferError(RuntimeError):
     """Raised by operations whose result differs between examples, such as reading the value of an element."""
 
 
@@ -91,6 +98,11 @@ class BatchedTensor(TransformTensor):
         if form is None:
             with without_level(level):
                 return _per_example(level, func, args, kwargs)
+        if given_out(form, args, kwargs) is not None:
+            return _written_out(level, form, func, args, kwargs)
+        unwritten = without_option(form, args, kwargs)
+        if unwritten is not None:
+            return written(level, form, func, *unwritten)
         operation = form.operation
         if operation.batching is not None and not of_inplace_form(form):
             with without_level(level):
@@ -100,16 +112,16 @@ class BatchedTensor(TransformTensor):
         function = functional_of(form)
         if function is not None:
             return written(level, form, function, args, kwargs)
-        if operation.elementwise and not form.inplace and kwargs.get("out") is None:
+        if operation.elementwise and not form.inplace:
             with without_level(level):
                 return _elementwise(level, func, args, kwargs)
         if operation.composite:
             try:
                 return follow(form, args, kwargs)
-            except (NoArray, NotOneForAll):
+            except (NoArray, ExamplesDifferError):
                 pass
         if form.inplace:
-            _check_target(level, form, args[0] if args else kwargs[form.parameters[0].name])
+            _check_target(level, form, first_of(form, args, kwargs))
         with without_level(level):
             return _per_example(level, func, args, kwargs)
 
@@ -201,12 +213,16 @@ def _common_dtype(tensors: list[Any]) -> Any:
 
 def written(level: Level, form: Form, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute the result of the in-place function, and copy it into the batch."""
-    target = args[0] if args else kwargs[form.parameters[0].name]
+    target = first_of(form, args, kwargs)
     _check_target(level, form, target)
     if STATE.get().recording and any(t._tl_tracked for t in physical((args, kwargs))):
         # A node may save the former elements, which are overwritten below.
         args, kwargs = tree_map(lambda v: v.clone() if v is target else v, (args, kwargs))
-    result = function(*args, **kwargs)
+    _copy_into(level, target, function(*args, **kwargs))
+    return target
+
+
+def _copy_into(level: Level, target: Any, result: Any) -> None:
     with without_level(level):
         value = result._value if is_batched(result, level) else result.expand(target._value.shape)
         if tuple(value.shape) != tuple(target._value.shape):
@@ -214,7 +230,24 @@ def written(level: Level, form: Form, function: Any, args: tuple[Any, ...], kwar
                 f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(value.shape[1:])}"
             )
         target._value.copy_(value)
-    return target
+
+
+def _written_out(level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Compute a call with `out=`, and copy its results into what is given as that."""
+    out = given_out(form, args, kwargs)
+    if kwargs.get("out") is None:
+        args = args[:-1]
+    results = func(*args, **{k: v for k, v in kwargs.items() if k != "out"})
+    several = children_of(out)
+    pairs = [(out, results)] if several is None else zip(several, children_of(results) or (), strict=True)
+    for target, result in pairs:
+        _check_target(level, form, target)
+        if not can_cast(result.dtype.numpy_dtype, target.dtype.numpy_dtype):
+            raise RuntimeError(
+                f"{form.name}(): result type {result.dtype} can't be cast to the desired output type {target.dtype}"
+            )
+        _copy_into(level, target, result)
+    return out if several is None else rebuilt(results, list(several))
 
 
 def _check_target(level: Level, form: Form, target: Any) -> None:
@@ -235,12 +268,31 @@ def _per_example(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[st
     if not any(isinstance(v, Tensor) for v in leaves(first)):
         if all(_same(r, first) for r in results[1:]):
             return first
-        raise NotOneForAll(f"vmap: {name}() returned {type(first).__name__} that differ from example to example")
+        raise ExamplesDifferError(f"vmap: {name}() returned {type(first).__name__} that differ from example to example")
     form = form_of(func)
     if form is not None and form.inplace:
         # Written in place, example by example, through views of the batch.
         return None if first is None else args[0]
-    return wrapped(_stacked(name, results), level)
+    return wrapped(_stacked(name, results, lambda each: _view_of_all(level, (args, kwargs), each)), level)
+
+
+def _view_of_all(level: Level, operands: Any, results: list[Any]) -> Any:
+    """Return the results of the examples as one view, where each is a view of an operand's example; None otherwise."""
+    first = results[0]
+    base = memory_key(first)
+    source = next((v for v in leaves(operands) if is_batched(v, level) and memory_key(v) is base), None)
+    arrays = [plain_of(r)._tl_data for r in results]
+    if source is None or len({(a.shape, a.strides, a.dtype) for a in arrays}) > 1:
+        return None
+    array, width = arrays[0], arrays[0].dtype.itemsize
+    starts = [data_pointer(a) for a in arrays]
+    step = starts[1] - starts[0] if len(starts) > 1 else 0
+    if array.dtype != plain_of(source)._tl_data.dtype or any(b - a != step for a, b in itertools.pairwise(starts)):
+        return None
+    shape = shape_of(first)
+    strides = array.strides[len(array.shape) - len(shape) :]
+    offset = plain_of(first).storage_offset()
+    return source._value.as_strided((level.size, *shape), [s // width for s in (step, *strides)], offset)
 
 
 def stacked_results(name: str, results: list[Any], level: Level) -> Any:
@@ -255,21 +307,23 @@ def _same(a: Any, b: Any) -> bool:
         return False
 
 
-def _stacked(name: str, results: list[Any]) -> Any:
+def _stacked(name: str, results: list[Any], view_of: Callable[[list[Any]], Any] = lambda each: None) -> Any:
+    """Return the results of the examples as one, or as what `view_of` returns for those that it knows."""
     from tensorlike.tensor.ops.shape.joining import stack
 
     first = results[0]
     if isinstance(first, Tensor):
         if len({tuple(r.shape) for r in results}) > 1:
-            raise NotOneForAll(
+            raise ExamplesDifferError(
                 f"vmap: We do not support batching operators that can output dynamic shape: {name}() returned tensors "
                 "of different shapes for different examples."
             )
-        return stack(results)
+        view = view_of(results)
+        return stack(results) if view is None else view
     parts = [children_of(r) for r in results]
     if parts[0] is None:
         return first
-    return rebuilt(first, [_stacked(name, list(each)) for each in zip(*parts, strict=True)])
+    return rebuilt(first, [_stacked(name, list(each), view_of) for each in zip(*parts, strict=True)])
 
 
 def apply_node(node: Node, grad: Any) -> Any:
@@ -348,7 +402,7 @@ def _of_batch(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str,
 @rule(Method.item, Method.__float__, Method.__int__, Method.__complex__, Method.__index__)
 def _number(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     raise explained(
-        NotOneForAll, "vmap-control-flow",
+        ExamplesDifferError, "vmap-control-flow",
         "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
         "Tensor, please try to rewrite what you're doing with other operations.",
     )  # fmt: skip
@@ -357,7 +411,7 @@ def _number(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, A
 @rule(Method.__bool__)
 def _decision(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     raise explained(
-        NotOneForAll, "vmap-control-flow",
+        ExamplesDifferError, "vmap-control-flow",
         "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. Examples may "
         "differ in it: use where() instead.",
     )  # fmt: skip
@@ -368,7 +422,9 @@ def _decision(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str,
     Method.storage, Method.__dlpack__,
 )  # fmt: skip
 def _memory(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    raise NotOneForAll(f"vmap: {form.name}() needs one tensor's memory, and a tensor inside vmap is many of them")
+    raise ExamplesDifferError(
+        f"vmap: {form.name}() needs one tensor's memory, and a tensor inside vmap is many of them"
+    )
 
 
 @rule(Method.requires_grad_)

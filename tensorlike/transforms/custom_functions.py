@@ -10,9 +10,9 @@ from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.tensor_base import PROVIDED
 from tensorlike.tensor.tensor import Tensor
 
-from .batched import BatchedTensor, NotOneForAll, batched, example, is_batched, stacked_results, unbatched
+from .batched import BatchedTensor, ExamplesDifferError, batched, example, is_batched, stacked_results, unbatched
 from .dual import dual, primal_of, tangent_of
-from .levels import Level, TransformTensor, leaves, physical, tree_map, without_level
+from .levels import Level, TransformTensor, has_history, leaves, tree_map, without_level
 from .mapped_functions import apply_mapped, can_map
 
 __all__ = ["VmapInfo", "apply", "by_rule"]
@@ -49,7 +49,7 @@ def _mapped(cls: type[Function], args: tuple[Any, ...], level: Level) -> Any:
         with without_level(level):
             return by_rule(f"{cls.__name__}.vmap", cls.vmap, args, level)
     if not cls.generate_vmap_rule:
-        raise NotOneForAll(
+        raise ExamplesDifferError(
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
             "the vmap staticmethod or set generate_vmap_rule=True."
         )
@@ -133,7 +133,7 @@ def _value_and_tangent(cls: type[Function], values: tuple[Any, ...], tangents: t
         with without_level(level):
             rows = [_value_and_tangent(cls, *example((values, tangents), level, i)) for i in range(level.size)]
             return stacked_results(cls.__name__, rows, level)
-    if top is not None and grad_enabled() and any(t.requires_grad for t in physical((values, tangents))):
+    if top is not None and grad_enabled() and has_history((values, tangents)):
         raise RuntimeError(
             f"{cls.__name__}: reverse mode through forward mode of forward mode is not supported for custom Functions"
         )

@@ -13,10 +13,21 @@ from tensorlike.dispatch.state import STATE, restoring
 from tensorlike.dispatch.tracebacks import explained, short_tracebacks
 from tensorlike.tensor.tensor import Tensor
 
-from .dual import DualTensor, dual, is_dual
-from .levels import Level, TransformTensor, leaves, physical, push_level, tree_map, without_level
+from .dual import DualTensor, is_dual, moving
+from .levels import (
+    Level,
+    TransformTensor,
+    has_history,
+    leaves,
+    physical,
+    push_level,
+    tree_map,
+    without_history,
+    without_level,
+)
 from .mapping import vmap
 from .reverse import differentiable_alias
+from .tangents import settle
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
 
@@ -68,15 +79,7 @@ def _edge(tensor: Any) -> Any:
 
 def _detached(value: Any) -> Any:
     """Return nested tensors without their history, tangents and batches kept."""
-    return tree_map(_detached_one, value)
-
-
-def _detached_one(tensor: Any) -> Any:
-    if type(tensor) is DualTensor:
-        return dual(_detached_one(tensor._primal), _detached_one(tensor._tangent), tensor._level)
-    if not isinstance(tensor, Tensor):
-        return tensor
-    return tensor.detach() if tensor.requires_grad else tensor
+    return tree_map(lambda v: without_history(v) if isinstance(v, Tensor) else v, value)
 
 
 def _chosen(args: tuple[Any, ...], argnums: ArgNums, name: str) -> tuple[Any, ...]:
@@ -120,7 +123,7 @@ class _Recorded:
                     "only Tensors of floating point and complex dtype can require gradients, got an input of "
                     f"{value.dtype}"
                 )
-            outside = outside or (recording and any(t.requires_grad for t in physical(value)))
+            outside = outside or (recording and has_history(value))
             made = differentiable_alias(value, levels)
             own.extend(physical(made))
             return made
@@ -306,7 +309,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 )
         create = create_graph
         if create is None:
-            create = recorded.outside or any(t.requires_grad for t in physical(given))
+            create = recorded.outside or has_history(given)
         return tuple(recorded.gradients(outputs, given, retain=retain_graph, create=create))
 
     shown = recorded.released(output)
@@ -360,9 +363,9 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         )
     _matching(flat, moves)
     with push_level(DualTensor) as level:
-        rest = iter(moves)
-        inputs = tree_map(lambda p: dual(p, next(rest), level), primals)
+        inputs = moving(level, primals, moves)
         result, aux = func(*inputs), None
+        settle(result)
         if has_aux:
             result, aux = _split_aux(result, "jvp(f, primals, tangents)")
         _tensors_of(result, "jvp(f, primals, tangents)")

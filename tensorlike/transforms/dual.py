@@ -10,7 +10,8 @@ g(u) = J^T u, the derivative of g in direction of the tangent is J t.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import numbers
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
@@ -18,7 +19,7 @@ from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
 from tensorlike.dispatch.operation import Form, form_of, operation_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.signature import VARIADIC
-from tensorlike.dispatch.state import STATE
+from tensorlike.dispatch.state import STATE, State
 from tensorlike.tensor.ops.linalg import matmul as products
 from tensorlike.tensor.ops.linalg import products as linalg_products
 from tensorlike.tensor.tensor import Tensor
@@ -29,16 +30,22 @@ from .levels import (
     NoArray,
     TransformTensor,
     bind,
+    first_of,
     follow,
     functional_of,
+    given_out,
+    has_history,
     leaves,
+    memory_key,
     of_inplace_form,
-    physical,
     set_no_state,
     tree_map,
+    without_history,
     without_level,
+    without_option,
 )
 from .reverse import differentiable_alias
+from .tangents import batches_of, fits, followed, lies_in, own_tangent, start_moving
 
 __all__ = ["DualTensor", "dual", "forward", "primal_of", "tangent_of"]
 
@@ -80,7 +87,25 @@ class DualTensor(TransformTensor):
         form = form_of(func)
         if form is None:
             with without_level(level):
-                return _from_reverse(level, func, args, kwargs)
+                return _placed(level, _from_reverse(level, func, args, kwargs), args, kwargs)
+        if given_out(form, args, kwargs) is not None:
+            raise NotImplementedError(
+                f"{form.name}(): out= does not support forward-mode derivatives: leave it out, and copy_() the result"
+            )
+        unwritten = without_option(form, args, kwargs)
+        if unwritten is not None:
+            return _in_place(level, form, func, *unwritten)
+        if form.inplace:
+            return cls._written(level, form, func, args, kwargs)
+        return _placed(level, cls._moved(level, form, func, args, kwargs), args, kwargs)
+
+    @classmethod
+    def entering(cls, state: State, level: Level) -> State:
+        return followed(state, level)
+
+    @classmethod
+    def _written(cls, level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Compute a call of an in-place form."""
         operation = form.operation
         derived = of_inplace_form(form)
         if operation.jvp is not None and not derived:
@@ -91,14 +116,28 @@ class DualTensor(TransformTensor):
         if not operation.differentiable and (form.kind == "setter" or not derived):
             with without_level(level):
                 return func(*primals(args, level), **primals(kwargs, level))
-        if form.inplace:
-            function = functional_of(form)
-            if function is None and operation.composite:
-                try:
-                    return follow(form, args, kwargs)
-                except NoArray:
-                    pass
-            return _in_place(level, form, function or _on_a_copy(func), args, kwargs)
+        function = functional_of(form)
+        if function is None and operation.composite:
+            try:
+                return follow(form, args, kwargs)
+            except NoArray:
+                pass
+        if function is None and operation.linear_in:
+            return _linear_in_place(level, form, func, args, kwargs)
+        return _in_place(level, form, function or _on_a_copy(func), args, kwargs)
+
+    @classmethod
+    def _moved(cls, level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Compute a call that writes nothing."""
+        operation = form.operation
+        if operation.jvp is not None:
+            with without_level(level):
+                result = operation.jvp(level, form, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        if not operation.differentiable:
+            with without_level(level):
+                return func(*primals(args, level), **primals(kwargs, level))
         with without_level(level):
             if operation.linear_in:
                 return _linear(level, form, func, args, kwargs)
@@ -131,6 +170,16 @@ def dual(primal: Any, tangent: Any, level: Level) -> Any:
     result._tangent = tangent
     result._level = level
     return result
+
+
+def moving(level: Level, values: Any, tangents: Sequence[Any]) -> Any:
+    """Return nested values with these tangents at `level`, the innermost one that runs.
+
+    The tangents are copied: writing to one of the values must not change what the caller has.
+    """
+    level.batches |= batches_of([*leaves(values), *tangents])
+    rest = iter(tangents)
+    return tree_map(lambda v: dual(v, own_tangent(v, next(rest), level), level), values)
 
 
 def is_dual(value: Any, level: Level) -> bool:
@@ -166,11 +215,18 @@ def _paired(result: Any, tangent: Any, level: Level) -> Any:
 
 def _linear(level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call `func` on the values, and with tangents for the operands in which it is linear."""
-    if kwargs.get("out") is not None:
-        raise RuntimeError(f"{func.__name__}(): out= does not support forward-mode derivatives: leave it out")
-    values, keywords = primals(args, level), primals(kwargs, level)
-    result = func(*values, **keywords)
-    moved: Any = list(values)
+    result = func(*primals(args, level), **primals(kwargs, level))
+    moved = _with_tangents(level, form, args, kwargs)
+    # The other operands say how, or where.
+    return result if moved is None else _paired(result, func(*moved[0], **moved[1]), level)
+
+
+def _with_tangents(
+    level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]] | None:
+    """Return the arguments of a call with tangents for the operands in which it is linear; None if none has one."""
+    moved: list[Any] = list(primals(args, level))
+    keywords = primals(kwargs, level)
     moves = False
     for index, p in enumerate(form.parameters):
         # The first one is called `self` in methods.
@@ -183,8 +239,20 @@ def _linear(level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs: 
         if p.name in kwargs:
             moves = moves or _is_moving(kwargs[p.name], level)
             keywords = {**keywords, p.name: _moved(kwargs[p.name], level)}
-    # The other operands say how, or where.
-    return _paired(result, func(*moved, **keywords), level) if moves else result
+    return (moved, keywords) if moves else None
+
+
+def _linear_in_place(level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Write into the value, and into the tangent what the tangents of the operands say."""
+    target = first_of(form, args, kwargs)
+    if not is_dual(target, level):
+        start_moving(target, level)
+    with without_level(level):
+        moved = _with_tangents(level, form, args, kwargs)
+        result = func(*primals(args, level), **primals(kwargs, level))
+        assert moved is not None, "the target moves"
+        func(*moved[0], **moved[1])
+    return None if result is None else target
 
 
 def _is_moving(value: Any, level: Level) -> bool:
@@ -197,15 +265,15 @@ def _moved(value: Any, level: Level) -> Any:
     def one(tensor: Any) -> Any:
         if is_dual(tensor, level):
             return tensor._tangent
-        return tensor.new_zeros(()).expand(tensor.shape) if isinstance(tensor, Tensor) else tensor
+        if isinstance(tensor, Tensor):
+            return tensor.new_zeros(()).expand(tensor.shape)
+        return 0 if isinstance(tensor, numbers.Number) else tensor
 
     return tree_map(one, value)
 
 
 def _diagonal(level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     d = form.operation
-    if kwargs.get("out") is not None:
-        return NotImplemented
     bound = bind(form, args, kwargs)
     if bound is None:
         return NotImplemented
@@ -256,9 +324,9 @@ def _diagonal(level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs
 
 def _in_place(level: Level, form: Form, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute the result of the in-place function, and write it into value and tangent."""
-    target = args[0] if args else kwargs[form.parameters[0].name]
-    if grad_enabled() and any(t.requires_grad for t in physical(target)):
-        # The overwritten value may be saved for the function's own derivative.
+    target = first_of(form, args, kwargs)
+    if grad_enabled() and has_history((args, kwargs)):
+        # The overwritten value may be saved for the function's own derivative, or for that of the tangent.
         args, kwargs = tree_map(lambda v: v.clone() if v is target else v, (args, kwargs))
     result = function(*args, **kwargs)
     with without_level(level):
@@ -297,28 +365,39 @@ def write(level: Level, target: Any, value: Any, tangent: Any) -> None:
         else:
             target._tangent.copy_(tangent)
         return
-    if type(target) is not Tensor:
-        raise RuntimeError(
-            "a tensor with a tangent was written into one of another transform that has none: use the out-of-place form"
-        )
     target.copy_(value)
     if tangent is not None:
-        become_dual(target, tangent.clone(), level)
+        start_moving(target, level)
+        target._tangent.copy_(tangent)
 
 
-def become_dual(target: Any, tangent: Any, level: Level) -> None:
-    """Give a plain tensor a tangent, because a value with one was written into it."""
-    from tensorlike.tensor.views import alias_of
+def _placed(level: Level, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return a result whose tangents lie in memory as the values do: see Note [Tangents belong to memory]."""
+    if type(result) is not DualTensor and children_of(result) is None:
+        return result
+    with without_level(level):
+        return tree_map(lambda v: _placed_one(level, v, args, kwargs) if is_dual(v, level) else v, result)
 
-    primal = alias_of(target)
-    set_no_state(target)
-    target.__class__ = DualTensor
-    target._primal, target._tangent, target._level = primal, tangent, level
+
+def _placed_one(level: Level, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    operands: list[Any] = [v for v in leaves((args, kwargs)) if isinstance(v, Tensor)]
+    if any(v is result for v in operands):
+        return result
+    primal, tangent = result._primal, result._tangent
+    base = memory_key(primal)
+    sources = [v for v in operands if memory_key(v) is base]
+    if not sources:
+        # A formula may return the tangent that it was given.
+        alike = fits(primal, tangent) and not lies_in(tangent, [v._tangent for v in operands if is_dual(v, level)])
+        return result if alike else dual(primal, own_tangent(primal, tangent, level), level)
+    if not any(is_dual(v, level) for v in sources):
+        return primal  # Part of an operand that does not move.
+    return result
 
 
 def _from_reverse(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute the tangent from the reverse formula: see Note [Forward from reverse]."""
-    outside = grad_enabled() and any(t.requires_grad for t in physical((args, kwargs)))
+    outside = grad_enabled() and has_history((args, kwargs))
     values = primals((args, kwargs), level)
     levels = tuple(v for v in STATE.get().levels if v.kind is DualTensor or _has_level(values, v))
     aliases: dict[int, Any] = {}
@@ -349,6 +428,9 @@ def _from_reverse(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[s
                 create_graph=outside, retain_graph=True, allow_unused=True,
             )  # fmt: skip
 
+    # Values have no batches that the operands' values have not: only the aliases do, for the sake of their gradients.
+    alone = batches_of(aliases.values()) - batches_of(leaves(values))
+
     def paired(value: Any) -> Any:
         if not isinstance(value, Tensor):
             return value
@@ -357,10 +439,24 @@ def _from_reverse(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[s
                 return original
         tangent = moves.get(id(value))
         if not outside and value.requires_grad:
-            value = value.detach()
+            value = without_history(value)
+        if alone:
+            value = _first_of_batches(value, alone)
+            if tangent is not None:
+                tangent = _first_of_batches(tangent, alone - batches_of(tangents))
         return value if tangent is None else dual(value, tangent, level)
 
     return tree_map(paired, result)
+
+
+def _first_of_batches(value: Any, levels: set[Level]) -> Any:
+    """Return a tensor whose value has no batches of `levels`, in which all examples are alike."""
+    if not isinstance(value, TransformTensor):
+        return value
+    first, *rest = value.held()
+    if value._level in levels:
+        return _first_of_batches(first[0], levels)
+    return value.remade([_first_of_batches(first, levels), *rest])
 
 
 def _has_level(value: Any, level: Level) -> bool:

@@ -9,7 +9,8 @@ from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.tensor.tensor import Tensor
 
 from .dual import DualTensor, dual, is_dual, primal_of, tangent_of
-from .levels import Level
+from .levels import Level, without_level
+from .tangents import apart, batches_of, fits, lies_in, own_tangent, settle
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
@@ -26,7 +27,8 @@ _NOT_THE_LAST = "Trying to exit a forward AD level that was not the last one tha
 
 def _within_level(state: State) -> State:
     level = Level(DualTensor, state.levels[-1].depth + 1 if state.levels else 1)
-    return state.but(levels=(*state.levels, level), dual_levels=(*state.dual_levels, level))
+    inner = state.but(levels=(*state.levels, level), dual_levels=(*state.dual_levels, level))
+    return DualTensor.entering(inner, level)
 
 
 def enter_dual_level() -> int:
@@ -53,8 +55,14 @@ def exit_dual_level(*, level: int | None = None) -> None:
         level = len(entered) - 1
     if not entered or level != len(entered) - 1:
         raise RuntimeError(_NOT_THE_LAST)
-    entered[-1].alive = False
-    STATE.set(state.but(levels=tuple(v for v in state.levels if v is not entered[-1]), dual_levels=entered[:-1]))
+    left = entered[-1]
+    STATE.set(
+        state.but(
+            levels=tuple(v for v in state.levels if v is not left), dual_levels=entered[:-1],
+            modes=left.modes_left(state),
+        )
+    )  # fmt: skip
+    left.over()
 
 
 class dual_level(Switch):
@@ -69,7 +77,7 @@ class dual_level(Switch):
     Source: PyTorch's `torch.autograd.forward_ad.dual_level`.
     """
 
-    _fields = ("levels", "dual_levels")
+    _fields = ("levels", "dual_levels", "modes")
 
     def _switched(self, state: State) -> State:
         return _within_level(state)
@@ -78,7 +86,7 @@ class dual_level(Switch):
         return len(inner.dual_levels) - 1
 
     def _after(self, inner: State, found: State) -> None:
-        inner.dual_levels[-1].alive = False
+        inner.dual_levels[-1].over()
         if len(found.dual_levels) > len(inner.dual_levels):
             raise RuntimeError(_NOT_THE_LAST)
 
@@ -88,7 +96,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     """Return `tensor` with a tangent, which functions propagate until the level is left.
 
     Raises RuntimeError outside of a level, ValueError unless both are floating-point or complex, and RuntimeError when
-    their shapes or dtypes differ.
+    their shapes differ. A tangent of another dtype or layout than the tensor's is copied.
 
     Source: PyTorch's `torch.autograd.forward_ad.make_dual`.
     """
@@ -106,13 +114,14 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
             f"{list(tangent.shape)}."
         )
-    if tensor.dtype != tangent.dtype:
-        raise RuntimeError(
-            f"Expected tangent to have the dtype of the tensor, {tensor.dtype}, but got: {tangent.dtype}"
-        )
+    settle(tensor)
     if is_dual(tensor, found):
         raise RuntimeError("make_dual(): the tensor has a tangent at this level already")
-    return dual(tensor.view_as(tensor), tangent, found)
+    found.batches |= batches_of([tensor, tangent])
+    with without_level(found):
+        if not fits(tensor, tangent) or lies_in(tangent, [tensor]):
+            tangent = own_tangent(tensor, tangent, found)
+        return dual(tensor.view_as(tensor), tangent, found)
 
 
 @short_tracebacks
@@ -126,7 +135,8 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     if not STATE.get().dual_levels:
         return UnpackedDualTensor(tensor._primal if type(tensor) is DualTensor else tensor, None)
     found = _level(level, "unpack_dual")
-    return UnpackedDualTensor(primal_of(tensor, found), tangent_of(tensor, found))
+    settle(tensor)
+    return UnpackedDualTensor(apart(primal_of(tensor, found), found), tangent_of(tensor, found))
 
 
 def _level(number: int | None, name: str) -> Level:

@@ -21,7 +21,7 @@ from tensorlike.autograd.tensor_base import PROVIDED
 
 from .batched import BatchedTensor, apply_node, batched
 from .dual import DualTensor, dual
-from .levels import Level, TransformTensor
+from .levels import Level, TransformTensor, without_history
 
 __all__ = ["answer_grad"]
 
@@ -82,7 +82,7 @@ def batched_grad(
 
     results = iter(vmap(one, randomness="different")(*gradients))
     values = [next(results) if there else None for there in arrived]
-    return values if create_graph else [None if g is None else g.detach() for g in values]
+    return values if create_graph else [None if g is None else without_history(g) for g in values]
 
 
 PROVIDED.batched_grad = batched_grad
@@ -141,7 +141,7 @@ def _plain_gradients(
     roots = [(edge_of(o), g) for o, g in pairs]
     edges = [backward_and_grad._input_edge(t, i) for i, t in enumerate(inputs)]
     found = _run(roots, edges, retain)
-    return found if create_graph else [None if g is None else g.detach() for g in found]
+    return found if create_graph else [None if g is None else without_history(g) for g in found]
 
 
 def _through_batch(

@@ -13,18 +13,20 @@ that a function which works on arrays cannot go on with the wrong one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any, ClassVar
 
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
+from tensorlike.autograd.tensor_base import no_history
 from tensorlike.dispatch.modes import TorchFunctionMode
 from tensorlike.dispatch.operation import INPLACE, Form
 from tensorlike.dispatch.pytree import leaves
 from tensorlike.dispatch.pytree import map_leaves as tree_map
-from tensorlike.dispatch.state import STATE
+from tensorlike.dispatch.state import STATE, Activation, State, deactivate
 from tensorlike.tensor.backends import device_of
 from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.views import detached
 
 from .description import Described, NoArray
 
@@ -34,16 +36,22 @@ __all__ = [
     "NoArray",
     "TransformTensor",
     "bind",
+    "first_of",
     "follow",
     "functional_of",
+    "given_out",
+    "has_history",
     "leaves",
+    "memory_key",
     "of_inplace_form",
     "physical",
     "plain_of",
     "push_level",
     "shape_of",
     "tree_map",
+    "without_history",
     "without_level",
+    "without_option",
 ]
 
 _new = object.__new__
@@ -55,7 +63,9 @@ Method: Any = Tensor
 class Level:
     """One running transform: its depth among those that run, and whether it still runs."""
 
-    __slots__ = ("alive", "depth", "kind", "mode", "randomness", "size")
+    __slots__ = (
+        "__weakref__", "activation", "alive", "batches", "depth", "kind", "mode", "moving", "randomness", "size",
+    )  # fmt: skip
 
     def __init__(self, kind: type[TransformTensor], depth: int, size: int = 0, randomness: str = "error") -> None:
         self.kind = kind
@@ -63,9 +73,34 @@ class Level:
         #: The number of examples of a `vmap`.
         self.size = size
         self.randomness = randomness
-        #: The mode of a `vmap` for its random functions.
+        #: The mode of a `vmap` for its random functions, or of the outermost level of forward mode: see Note [Tangents
+        #: belong to memory].
         self.mode: TorchFunctionMode | None = None
         self.alive = True
+        # For forward mode, see transforms/tangents.py: the activation of its mode; the bases that have memory for
+        # tangents, by their identity, which levels inside of each other share; the `vmap` levels of which tangents
+        # have batches.
+        self.activation: Activation | None = None
+        self.moving: dict[int, Any] | None = None
+        self.batches: set[Level] = set()
+
+    def modes_left(self, state: State) -> tuple[Activation, ...]:
+        """Return the modes of a State without that of the level."""
+        own = None if self.mode is None else self.activation
+        return tuple([a for a in state.modes if a is not own]) if own is not None else state.modes
+
+    def over(self) -> None:
+        """Note that the transform has returned."""
+        self.alive = False
+        if self.activation is not None and self.mode is not None:
+            deactivate(self.activation)
+        # The mode knows the level, and memory may be held by it: a caught error must not leave a cycle of them.
+        self.mode = self.activation = None
+        moving, self.moving = self.moving or {}, None
+        for key, base in tuple(moving.items()):
+            base.memories.pop(self, None)
+            if not base.memories:
+                moving.pop(key, None)
 
 
 class without_level:
@@ -101,7 +136,8 @@ class push_level:
 
     def __enter__(self) -> Level:
         state = self._state = STATE.get()
-        inner = self._inner = state.with_levels((*state.levels, self._level))
+        level = self._level
+        inner = self._inner = level.kind.entering(state.with_levels((*state.levels, level)), level)
         try:
             STATE.set(inner)
         except BaseException:
@@ -114,11 +150,10 @@ class push_level:
         try:
             found = STATE.get()
             if found is not self._inner:
-                left = found.but(levels=left.levels)
+                left = found.but(levels=left.levels, modes=self._level.modes_left(found))
         finally:
             STATE.set(left)
-            self._level.alive = False
-            self._level.mode = None  # It knows the level: a caught error must not leave a cycle of the two.
+            self._level.over()
 
 
 def set_no_state(tensor: Any) -> None:
@@ -171,6 +206,11 @@ class TransformTensor(Tensor):
             return NotImplemented
         return top.answer(top._level, func, args, kwargs)
 
+    @classmethod
+    def entering(cls, state: State, level: Level) -> State:
+        """Return the State to enter `level` with, which is the innermost one of `state`."""
+        return state
+
     # Defined by each transform. Not abstract methods: with `ABCMeta` every `isinstance` would be a call, of which a
     # mapped operation makes several.
     @classmethod
@@ -181,6 +221,15 @@ class TransformTensor(Tensor):
     def held(self) -> tuple[Any, ...]:
         """Return the tensors that this one is made of."""
         return tuple([getattr(self, name) for name in type(self).holds])
+
+    def remade(self, parts: Sequence[Any]) -> Any:
+        """Return a tensor of the same level made of `parts`."""
+        result: Any = _new(type(self))
+        set_no_state(result)
+        result._level = self._level
+        for name, part in zip(type(self).holds, parts, strict=True):
+            setattr(result, name, part)
+        return result
 
     def take_over(self, other: Any) -> None:
         """Hold what `other`, a tensor of the same level, is made of."""
@@ -209,6 +258,13 @@ def plain_of(value: Any) -> Any:
     return value
 
 
+def memory_key(tensor: Any) -> Any:
+    """Return the plain tensor whose memory `tensor` lies in: never a view."""
+    plain = plain_of(tensor)
+    base = plain._tl_view_base
+    return plain if base is None else plain_of(base)
+
+
 def physical(value: Any) -> Iterator[Any]:
     """Yield the plain tensors that the tensors in `value` are made of."""
     for leaf in leaves(value):
@@ -216,6 +272,20 @@ def physical(value: Any) -> Iterator[Any]:
             yield from physical(leaf.held())
         elif isinstance(leaf, Tensor):
             yield leaf
+
+
+def without_history(tensor: Any) -> Any:
+    """Return a tensor without the history of what it is made of, its tangents and batches kept."""
+    if isinstance(tensor, TransformTensor):
+        return tensor.remade([without_history(v) for v in tensor.held()])
+    if no_history(tensor):
+        return tensor
+    return detached(tensor) if type(tensor) is Tensor else tensor.detach()
+
+
+def has_history(value: Any) -> bool:
+    """Return whether a tensor that the tensors in `value` are made of requires grad; nothing is dispatched."""
+    return any(not no_history(t) for t in physical(value))
 
 
 def follow(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -228,8 +298,24 @@ def follow(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     with ExitStack() as stack:
         for level in state.levels:
             if level.mode is not None and id(level.mode) not in on:
-                stack.enter_context(level.mode)
+                stack.enter_context(level.mode if level.activation is None else _Reentered(level.activation))
         return form.implementation(*args, **kwargs)
+
+
+class _Reentered:
+    """A block in a mode that is on around it, but off while it passes a call on."""
+
+    __slots__ = ("_activation", "_state")
+
+    def __init__(self, activation: Activation) -> None:
+        self._activation = activation
+
+    def __enter__(self) -> None:
+        state = self._state = STATE.get()
+        STATE.set(state.entering(self._activation))
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.set(self._state)
 
 
 def bind(row: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
@@ -250,6 +336,38 @@ def bind(row: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, 
 def of_inplace_form(form: Form) -> bool:
     """Return whether a form writes what other forms of its operation return: `add_`, but not `fill_diagonal_`."""
     return form.inplace and not form.operation.forms[0].inplace
+
+
+def without_option(
+    form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """Return the arguments of a call that writes its first operand because an option says so (`inplace=True`), without
+    that option; None for other calls.
+    """
+    option = form.mutates.get(form.parameters[0].name) if form.mutates else None
+    if option is None:
+        return None
+    index = next(i for i, p in enumerate(form.parameters) if p.name == option)
+    if not (args[index] if index < len(args) else kwargs.get(option, form.parameters[index].default)):
+        return None
+    if index < len(args):
+        return (*args[:index], False, *args[index + 1 :]), kwargs
+    return args, {**kwargs, option: False}
+
+
+def given_out(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the `out` that a call is given, or None."""
+    if not form.mutates or "out" not in form.mutates:
+        return None
+    found = kwargs.get("out")
+    if found is None and len(args) == len(form.parameters) and form.parameters[-1].name == "out":
+        found = None if any(p.kind == "variadic" for p in form.parameters) else args[-1]
+    return found
+
+
+def first_of(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the first operand of a call."""
+    return args[0] if args else kwargs[form.parameters[0].name]
 
 
 def functional_of(form: Form) -> Callable[..., Any] | None:

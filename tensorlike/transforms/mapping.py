@@ -16,7 +16,7 @@ from tensorlike.tensor.generator import default_generator_of
 from tensorlike.tensor.tensor import Tensor
 
 from .batched import BatchedTensor, batch_of, batched, example, is_batched, stacked_results
-from .levels import Level, follow, leaves, push_level, tree_map, without_level
+from .levels import Level, first_of, follow, leaves, push_level, tree_map, without_level, without_option
 
 __all__ = ["vmap"]
 
@@ -272,12 +272,14 @@ def _joined(values: list[Any], dims: Any) -> Any:
 def _draws(form: Form | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Return whether a call draws random numbers, as far as the function's declaration says."""
     random = None if form is None else form.operation.random
-    if form is None or not isinstance(random, str):
+    if form is None or random is None or isinstance(random, bool):
         return bool(random)
-    for index, p in enumerate(form.parameters):
-        if p.name == random:
-            return bool(args[index] if index < len(args) else kwargs.get(p.name, p.default))
-    return True
+    options = (random,) if isinstance(random, str) else random
+    return all(
+        args[index] if index < len(args) else kwargs.get(p.name, p.default)
+        for index, p in enumerate(form.parameters)
+        if p.name in options
+    )
 
 
 class _Randomness(TorchFunctionMode):
@@ -304,10 +306,11 @@ class _Randomness(TorchFunctionMode):
                 "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
                 "'different' randomness flags on vmap or perform the randomness operation out of vmap",
             )  # fmt: skip
+        writes = form.inplace or without_option(form, args, kwargs) is not None
         involved = any(is_batched(v, level) for v in leaves((args, kwargs)))
         if level.randomness == "same" and not involved:
             return func(*args, **kwargs)
-        if level.randomness == "different" and not involved and form.inplace:
+        if level.randomness == "different" and not involved and writes:
             raise RuntimeError(
                 f"vmap: {func.__name__}() would write different random numbers for each example into a tensor that "
                 "all of them share. Use randomness='same', or the out-of-place form."
@@ -320,6 +323,6 @@ class _Randomness(TorchFunctionMode):
                 if state is not None:
                     generator.set_state(state)
                 results.append(func(*example(args, level, index), **example(kwargs, level, index)))
-            if form.inplace:
-                return args[0]
+            if writes:
+                return first_of(form, args, kwargs)
             return stacked_results(func.__name__, results, level)

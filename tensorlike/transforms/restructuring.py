@@ -39,6 +39,12 @@ for _method, _function in (
 rule(Method.resize_)(_in_place_of(Method.resize))
 
 
+@rule(Method.set_, Method.resize_as_)
+@forward(Method.set_)
+def _other_memory(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
+    raise RuntimeError(f"{form.name}(): a tensor inside a transform cannot be given other memory: use a new tensor")
+
+
 @forward(Method.detach_)
 def _detached(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     target = args[0]

@@ -13,7 +13,7 @@ from tensorlike.dispatch.operation import Operation, form_of, operation_of
 from tensorlike.dispatch.registry import IGNORED, REGISTRY
 from tensorlike.dispatch.signature import VARIADIC, parameters_of
 from tensorlike.tensor.generator import default_generator
-from tensorlike.transforms.batched import NotOneForAll, rule
+from tensorlike.transforms.batched import ExamplesDifferError, rule
 from tensorlike.transforms.dual import forward
 from tests.helpers.rows import calling, families, samples
 from tests.helpers.values import array, assert_arrays, tensors_in, wrapped
@@ -127,7 +127,7 @@ def test_a_batching_rule_answers_for_a_sample(name, monkeypatch) -> None:
             stacked = [tl.stack([operands[i]] * 2) for i in chosen]
             try:
                 tl.func.vmap(lambda *v, f=function: (f(*v), v[0])[1])(*stacked)
-            except NotOneForAll:
+            except ExamplesDifferError:
                 answered += 1  # Refusing is the answer of a rule as well.
             if answered:
                 return

@@ -9,7 +9,7 @@ import pytest
 
 import tensorlike as tl
 from tensorlike import func
-from tensorlike.transforms.batched import NotOneForAll
+from tensorlike.transforms.batched import ExamplesDifferError
 from tests.helpers.gradients import inner, outputs_of, random_like, recorded_among
 from tests.helpers.rows import calling, differentiable, families, is_differentiable, samples
 from tests.helpers.values import array, assert_arrays, tensors_in, wrapped
@@ -110,7 +110,7 @@ def _compare_answers(function: Any, examples: list[list[Any]], what: str) -> Non
 
     try:
         func.vmap(mapped)(*(tl.stack([a, b]) for a, b in zip(*examples, strict=True)))
-    except NotOneForAll:
+    except ExamplesDifferError:
         return
     for answer in answers:
         same = type(seen[0]) is type(answer) and seen[0] == answer

@@ -15,7 +15,7 @@ from tensorlike.tensor.ops.shape import expanding, joining, rearranging, reshapi
 from tensorlike.tensor.tensor import Tensor
 
 from ..batched import example, rule, stacked_results
-from ..levels import Level, Method, leaves
+from ..levels import Level, Method, leaves, plain_of
 from .batch_dims import (
     arguments,
     batch_of,
@@ -241,7 +241,24 @@ def _sum_to_size(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[s
     return wrapped(inner.sum(dims, keepdim=True) if dims else inner, level)
 
 
-@rule(rearranging.as_strided, view_copies.as_strided_copy, copies.as_strided_scatter)
+@rule(rearranging.as_strided)
+def _strided_view(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
+    if given is None or not only_first(level, given):
+        return NotImplemented
+    inner = given["input"]._value
+    size, stride, offset = tuple(given["size"]), tuple(given["stride"]), given.get("storage_offset")
+    step = inner.stride(0) if inner.shape[0] > 1 else 0
+    reach = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    if 0 < step < reach + (0 if offset is None else max(offset - plain_of(inner).storage_offset(), 0)):
+        raise RuntimeError(
+            "vmap: as_strided() would reach from one example into the memory of the next: clone() the tensor before, "
+            "or map over its first dimension"
+        )
+    return wrapped(inner.as_strided((inner.shape[0], *size), (step, *stride), offset), level)
+
+
+@rule(view_copies.as_strided_copy, copies.as_strided_scatter)
 def _as_strided(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     # Strides count from the start of an example's own memory: each gets one of its own.
     apart = [[example(v, level, i) for v in args] for i in range(level.size)]

@@ -226,7 +226,7 @@ def _last_view(index: Any) -> Any:
     return alias
 
 
-@tensor_method(name="__getitem__", composite=False)
+@tensor_method(name="__getitem__", composite=False, linear_in=("self",))
 def _getitem(self: Tensor, index: Indices) -> Tensor:
     """Return part of this tensor: a view for integers, slices, None and Ellipsis; a copy for tensors, lists and masks.
 
@@ -352,7 +352,7 @@ def _put_value(array: Any, parts: Sequence[Any], dims: Sequence[int], value: Any
     return value
 
 
-@tensor_method(name="__setitem__", composite=False, mutates=("self",))
+@tensor_method(name="__setitem__", composite=False, mutates=("self",), linear_in=("self", "value"))
 def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
     """Write a number or a tensor, converted and broadcast, to part of this tensor.
 

@@ -282,5 +282,5 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
     size = min(shape)
     if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
         size = (shape[0] * shape[1] + shape[1]) // (shape[1] + 1)
-    self.as_strided((size,), (step,), self.storage_offset()).fill_(fill_value)
+    self.as_strided((size,), (step,)).fill_(fill_value)
     return self

@@ -161,7 +161,7 @@ def copy_into(xp: Any, input: Tensor, src: Tensor) -> Tensor:
 derivatives(copy_into, input=lambda grad: zeros_like_gradient(grad), src=lambda grad: grad)
 
 
-@tensor_method(composite=False)
+@tensor_method(composite=False, linear_in=("self", "src"))
 def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Tensor:
     """Write the elements of `src` into this tensor, converted and broadcast, and return this tensor.
 

@@ -96,7 +96,7 @@ def channels(input: Any) -> tuple[int, ...]:
     return (*shape[:2], *(1 for _ in shape[2:]))
 
 
-@functional(random="training")
+@functional(random=("training", "p"))
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Return `input` with elements set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
@@ -112,7 +112,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)
 
 
-@functional(random="training")
+@functional(random=("training", "p"))
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Return `input` with elements set at random, with probability `p`, to selu's negative limit.
 
@@ -126,7 +126,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     return alpha_dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)
 
 
-@functional(random="training")
+@functional(random=("training", "p"))
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Return `input` with channels set at random, with probability `p`, to selu's negative limit.
 
@@ -140,7 +140,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     return alpha_dropped(input, p, training, inplace, channels(input))
 
 
-@functional(random="training")
+@functional(random=("training", "p"))
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
@@ -160,7 +160,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return dropped(input, p, training, inplace, (*shape[:-1], 1))
 
 
-@functional(random="training")
+@functional(random=("training", "p"))
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
@@ -182,7 +182,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return dropped(input, p, training, inplace, channels(input))
 
 
-@functional(random="training")
+@functional(random=("training", "p"))
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
 

@@ -32,7 +32,7 @@ def _channels(function: str, input: Any, p: float) -> tuple[int, ...]:
     return functions.channels(input)
 
 
-@composite(guard=False, random="train")
+@composite(guard=False, random=("train", "p"))
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Return `input` with elements set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
@@ -44,7 +44,7 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.dropped(input, p, train, False, _elements("dropout", input, p))
 
 
-@composite(guard=False, random="train")
+@composite(guard=False, random=("train", "p"))
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Return `input` with channels set to zero at random, with probability `p`, and the others divided by `1 - p`.
 
@@ -57,7 +57,7 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.dropped(input, p, train, False, _channels("feature_dropout", input, p))
 
 
-@composite(guard=False, random="train")
+@composite(guard=False, random=("train", "p"))
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Return `input` with elements set at random, with probability `p`, to selu's negative limit.
 
@@ -70,7 +70,7 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return functions.alpha_dropped(input, p, train, False, _elements("alpha_dropout", input, p))
 
 
-@composite(guard=False, random="train")
+@composite(guard=False, random=("train", "p"))
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Return `input` with channels set at random, with probability `p`, to selu's negative limit.
 
@@ -95,7 +95,7 @@ def _in_place(of: Any, run: Callable[..., Any], shape_of: Callable[..., tuple[in
     >>> tl.{name}(tl.ones(1, 3), 1.0, True)
     tensor([[0., 0., 0.]])
     """
-    composite(write, name=name, guard=False, inplace_of=of, random="train")
+    composite(write, name=name, guard=False, inplace_of=of, random=("train", "p"))
 
 
 _in_place(dropout, functions.dropped, _elements)
@@ -104,7 +104,7 @@ _in_place(alpha_dropout, functions.alpha_dropped, _elements)
 _in_place(feature_alpha_dropout, functions.alpha_dropped, _channels)
 
 
-@composite(random="train")
+@composite(random=("train", "p"))
 def native_dropout(input: Tensor, p: float, train: bool | None) -> Any:
     """Return `dropout(input, p, train)` and the mask of kept elements.
 
