@@ -820,14 +820,14 @@ def as_strided_scatter(input: Tensor | SupportsTorchFunction, src: Tensor | Supp
     >>> tl.as_strided_scatter(tl.zeros(4), tl.ones(2), (2,), (3,))
     tensor([1., 0., 0., 1.])
     """
-def as_tensor(data: Any, dtype: Dtype | None = None, device: Device | builtins.str | None = None) -> Tensor:
+def as_tensor(data: builtins.object, dtype: Dtype | None = None, device: Device | builtins.str | None = None) -> Tensor:
     """Return `data` as a tensor, sharing its memory and keeping its history where dtype and device allow.
 
     >>> x = tl.ones(2)
     >>> tl.as_tensor(x) is x
     True
     """
-def asarray(obj: Any, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, copy: builtins.bool | None = None, requires_grad: builtins.bool | None = None) -> Tensor:
+def asarray(obj: builtins.object, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, copy: builtins.bool | None = None, requires_grad: builtins.bool | None = None) -> Tensor:
     """Return `obj` as a tensor: a tensor, a NumPy array, an object with `__dlpack__` or a buffer, numbers, sequences.
 
     Memory is shared where dtype and device allow; `copy=True` never shares and `copy=False` raises ValueError rather
@@ -2627,7 +2627,7 @@ def frobenius_norm(input: Tensor | SupportsTorchFunction, dim: builtins.int | Se
 
     Same as PyTorch's function of that name, without its warning to use `linalg.vector_norm` instead.
     """
-def from_dlpack(ext_tensor: Any, *, device: Device | builtins.str | None = None, copy: builtins.bool | None = None) -> Tensor:
+def from_dlpack(ext_tensor: builtins.object, *, device: Device | builtins.str | None = None, copy: builtins.bool | None = None) -> Tensor:
     """Return a tensor on the memory of another library's array: an object with `__dlpack__`, or a DLPack capsule.
 
     `copy=True` copies, and `copy=False` raises where the memory cannot be shared. An array of a library whose arrays
@@ -2653,7 +2653,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     >>> x
     tensor([1., 0.], dtype=tensorlike.float64)
     """
-def frombuffer(buffer: Any, *, dtype: Dtype, count: builtins.int = -1, offset: builtins.int = 0, requires_grad: builtins.bool = False) -> Tensor:
+def frombuffer(buffer: builtins.object, *, dtype: Dtype, count: builtins.int = -1, offset: builtins.int = 0, requires_grad: builtins.bool = False) -> Tensor:
     """Return a one-dimensional tensor on the memory of an object with Python's buffer protocol.
 
     It has `count` elements, or as many as there are, from the byte `offset` on. Raises ValueError when they do not lie
@@ -3341,13 +3341,13 @@ def is_signed(input: Tensor | SupportsTorchFunction) -> Any:
     >>> tl.ones(1).is_signed(), tl.tensor([1], dtype=tl.uint8).is_signed()
     (True, False)
     """
-def is_storage(obj: Any, /) -> builtins.bool:
+def is_storage(obj: builtins.object, /) -> builtins.bool:
     """Return whether `obj` is the memory of a tensor: what `storage()` and `untyped_storage()` return.
 
     >>> tl.is_storage(tl.ones(1).untyped_storage()), tl.is_storage(tl.ones(1))
     (True, False)
     """
-def is_tensor(obj: Any) -> builtins.bool:
+def is_tensor(obj: builtins.object) -> builtins.bool:
     """Return whether `obj` is a tensor, of a subclass or not.
 
     >>> tl.is_tensor(tl.ones(1)), tl.is_tensor([1.0])
@@ -6196,7 +6196,7 @@ def tanh_(input: Tensor | SupportsTorchFunction) -> Any:
     >>> tl.tanh(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7616])
     """
-def tensor(data: Any, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+def tensor(data: builtins.object, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Return a new tensor with a copy of `data`: numbers, nested sequences, arrays or tensors.
 
     The dtype is inferred (the default dtype for floats, int64 for integers) unless given. Raises ValueError for ragged
@@ -6433,7 +6433,7 @@ def trunc_(input: Tensor | SupportsTorchFunction) -> Any:
     >>> tl.trunc(tl.tensor([1.7, -1.7]))
     tensor([ 1., -1.])
     """
-def typename(obj: Any, /) -> builtins.str:
+def typename(obj: builtins.object, /) -> builtins.str:
     """Return the name of the type of `obj` with its module; of a tensor, its `type()`.
 
     >>> tl.typename(tl.ones(1)), tl.typename(3), tl.typename(tl.nn.Parameter)

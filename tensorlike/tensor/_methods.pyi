@@ -1336,7 +1336,7 @@ class TensorMethods(TensorMembers):
         tensor([[1., 2.],
                 [9., 9.]])
         """
-    def __setstate__(self, state: Any) -> None:
+    def __setstate__(self, state: builtins.object) -> None:
         """Restore the state stored in an older pickle: (storage, storage_offset, size, stride), or a dict of attributes.
 
         Raises RuntimeError for a tensor that is no leaf.
@@ -4784,7 +4784,7 @@ class TensorMethods(TensorMembers):
         >>> tl.ones(2, 3).nelement()
         6
         """
-    def new(self, *data: Any, device: Device | builtins.str | None = None, **keywords: Any) -> Self:
+    def new(self, *data: builtins.object, device: Device | builtins.str | None = None, **keywords: Any) -> Self:
         """Return a tensor of the dtype and device of this one: uninitialised for sizes, or made of one sequence.
 
         The older name of `new_empty` and `new_tensor`: `x.new(2, 3)` takes sizes, `x.new([2, 3])` elements, `x.new(y)` and
@@ -4835,7 +4835,7 @@ class TensorMethods(TensorMembers):
         >>> tl.tensor([5]).new_ones(2)
         tensor([1, 1])
         """
-    def new_tensor(self, data: Any, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Self:
+    def new_tensor(self, data: builtins.object, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Self:
         """Return a copy of `data` with the dtype and device of this tensor unless others are given.
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
@@ -8949,7 +8949,7 @@ class PlainResults(Tensor):
         >>> -tl.tensor([1.0, -2.0])
         tensor([-1.,  2.])
         """
-    def new(self, *data: Any, device: Device | builtins.str | None = None, **keywords: Any) -> Tensor:
+    def new(self, *data: builtins.object, device: Device | builtins.str | None = None, **keywords: Any) -> Tensor:
         """Return a tensor of the dtype and device of this one: uninitialised for sizes, or made of one sequence.
 
         The older name of `new_empty` and `new_tensor`: `x.new(2, 3)` takes sizes, `x.new([2, 3])` elements, `x.new(y)` and
@@ -9000,7 +9000,7 @@ class PlainResults(Tensor):
         >>> tl.tensor([5]).new_ones(2)
         tensor([1, 1])
         """
-    def new_tensor(self, data: Any, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
+    def new_tensor(self, data: builtins.object, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
         """Return a copy of `data` with the dtype and device of this tensor unless others are given.
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
