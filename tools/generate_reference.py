@@ -376,7 +376,7 @@ def _overriding(entry: Entry) -> str:
     main = entry.main
     ignored = IGNORED.get(main.full_name)
     if ignored is not None and (main.kind == "factory" or not main.overridable):
-        return f"No type is asked: it {markdown(ignored[1])}."
+        return f"It {markdown(ignored[1])}."
     lines = [f"Types are asked for the operands {_operands(main)}." if _operands(main) else "Modes see its calls."]
     rows = ["| form | kind | `func` that implementations receive |", "|---|---|---|"]
     for form in entry.forms:
@@ -403,6 +403,11 @@ def _dtypes(entry: Entry) -> str:
     return " ".join(filter(None, lines))
 
 
+def _listed(options: str | tuple[str, ...]) -> str:
+    names = (options,) if isinstance(options, str) else options
+    return " and ".join(f"`{name}`" for name in names)
+
+
 def _facts(entry: Entry) -> str:
     operation, main = entry.operation, entry.main
     facts = ["composite: made of other public functions, each of which is dispatched"] if operation.composite else []
@@ -417,7 +422,7 @@ def _facts(entry: Entry) -> str:
         facts.append(f"the result {maybe} memory with the first operand")
     if operation.random:
         facts.append(
-            "draws random numbers" if operation.random is True else f"draws random numbers if `{operation.random}`"
+            "draws random numbers" if operation.random is True else f"draws random numbers if {_listed(operation.random)}"
         )
     for name, option in main.mutates.items():
         facts.append(f"writes `{name}`" + (f" if `{option}`" if option else ""))

@@ -13,7 +13,7 @@ from typing import IO, Any, TypeAlias
 
 from tensorlike._absent import explain_absent_names
 from tensorlike._originals import tl as _tl
-from tensorlike.tensor.device import device as _device
+from tensorlike.types import Device
 from tensorlike.tensor.storage import TypedStorage, UntypedStorage
 
 from .loading import (
@@ -75,7 +75,7 @@ __all__ = [
 #: What annotations name.
 StorageType: TypeAlias = TypedStorage | UntypedStorage
 FILE_LIKE: TypeAlias = str | os.PathLike[str] | IO[bytes]
-MAP_LOCATION: TypeAlias = Callable[[StorageType, str], StorageType] | _device | str | dict[str, str] | None
+MAP_LOCATION: TypeAlias = Callable[[StorageType, str], StorageType] | Device | dict[str, str] | None
 
 
 def _get_layout(name: str) -> Any:

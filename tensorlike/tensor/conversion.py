@@ -130,7 +130,7 @@ def to(
 def to(
     self: Tensor,
     *args: Tensor | Any,
-    other: Tensor | None = None,
+    tensor: Tensor | None = None,
     device: Device | str | int | None = None,
     dtype: DtypeLike | None = None,
     non_blocking: bool = False,
@@ -146,8 +146,8 @@ def to(
     tensor([1., 2.])
     """
     rest: list[Any] = list(args)
-    if other is not None:
-        rest.insert(0, other)
+    if tensor is not None:
+        rest.insert(0, tensor)
     if rest:
         first = rest.pop(0)
         if isinstance(first, TensorBase):
@@ -235,7 +235,7 @@ def type(self: Tensor, dtype: None = None, non_blocking: bool = False) -> str: .
 @overload
 def type(self: Tensor, dtype: Any, non_blocking: bool = False) -> Tensor: ...
 @tensor_method(linear_in=("self",))
-def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+def type(self: Tensor, dtype: object = None, non_blocking: bool = False) -> Any:
     """Return the name of this tensor's type, or this tensor with another dtype.
 
     Takes dtypes, the legacy types and their names: `x.type(tl.DoubleTensor)`, `x.type("torch.DoubleTensor")`.

@@ -32,6 +32,7 @@ from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.views import detached, part_of
 
 from .batched import BatchedTensor, batched
+from .description import Described
 from .levels import Level, TransformTensor, leaves, memory_key, physical, plain_of, set_no_state, without_level
 
 __all__ = [
@@ -203,6 +204,8 @@ def own_tangent(primal: Any, tangent: Any, level: Level) -> Any:
     extra = _in_front(primal, level, tangent)
     with without_level(level):
         array = plain_of(primal)._tl_data
+        if isinstance(array, Described):  # Its elements have no addresses, as those of a tensor in chunks.
+            return tangent.clone()
         found = _view(_new_memory(array, extra), primal, level)
         found.copy_(tangent)
         settle_one(found, level.depth)

@@ -76,6 +76,17 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "overrides/audit/continuous.py": {OPTION: "to_dense"},
     "overrides/audit/compare.py": {OPTION: "to_dense", OTHER_FORMAT: "type"},
     "overrides/audit/making.py": {OPTION: "to_dense", TEXT: "t"},
+    "overrides/audit/everyday_programs.py": {DEVICE: "cpu", TEXT: "positive"},
+    "overrides/audit/outcomes.py": {OTHER_FORMAT: "dim"},
+    "overrides/audit/written.py": {
+        OPERATOR: "__abs__ __add__ __and__ __eq__ __floordiv__ __ge__ __getitem__ __gt__ __invert__ __le__ __lshift__ "
+        "__lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __or__ __pow__ __rshift__ __setitem__ __sub__ __truediv__ "
+        "__xor__",
+        PROTOCOL: "__array__ __bool__ __complex__ __contains__ __deepcopy__ __float__ __format__ __index__ __int__ "
+        "__len__ __repr__ __reversed__",
+        PARAMETER: "tensor",
+        "a form as code writes it: `for row in x`": "unbind",
+    },
     "overrides/audit/model.py": {OTHER_FORMAT: "name equal type", TEXT: "dtype shape"},
     "overrides/audit/options.py": {OPTION: "to_dense"},
     "overrides/audit/outputs.py": {OTHER_FORMAT: "name new type"},
@@ -176,8 +187,10 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "testing/suite.py": {CHECK: "type gradient dtype"},
     "transforms/batching/neural.py": {"how a loss is reduced": "sum mean", PARAMETER: "mode"},
     "transforms/batching/reductions.py": {PARAMETER: "dim"},
-    "transforms/batching/shaping.py": {PARAMETER: "dim"},
+    "transforms/batching/shaping.py": {PARAMETER: "dim size stride storage_offset"},
     "transforms/description.py": {OTHER_FORMAT: "cpu"},
+    "transforms/differentiating.py": {"a variable for a type": "T"},
+    "transforms/tangents.py": {PROTOCOL: "__setitem__"},
     "transforms/dual.py": {"what a formula of a derivative asks for": "grad"},
     "transforms/forward_mode.py": {PARAMETER: "tensor"},
 }

@@ -48,11 +48,11 @@ def test_a_page_has_the_facts(pages: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "name, wanted",
     [
-        ("tensorlike.zeros", "only a mode can intercept it"),
+        ("tensorlike.zeros", "a mode can intercept it, and a type that stands for one of them"),
         ("tensorlike.Tensor.shape", "`tensorlike.Tensor.shape.__get__`"),
         ("tensorlike.empty_cache", None),
         ("tensorlike.cat", "each tensor of a sequence"),
-        ("tensorlike.dropout", "draws random numbers if `train`"),
+        ("tensorlike.dropout", "draws random numbers if `train` and `p`"),
         ("tensorlike.linalg.solve", "composite"),
         ("tensorlike.histc", "which of two bins"),
         ("tensorlike.eq", "have no derivative"),

@@ -236,7 +236,7 @@ named + "text"  # E: operator
 float_of_named: str = float(named)  # E: assignment
 reveal_type(named.sum(0))  # R: Any
 reveal_type(len(named))  # R: int
-reveal_type(named.name)  # R: str
+reveal_type(named.name)  # R: Any
 named += 1
 
 

@@ -36,7 +36,7 @@ FACTORIES = {
     "tensor": lambda **o: tl.tensor([[1, 2], [3, 4]], **o),
     "tensor of numbers": lambda **o: tl.tensor(2.5, **o),
     "tensor of an array": lambda **o: tl.tensor(np.arange(3.0), **o),
-    "tensor of a tensor": lambda **o: tl.tensor(tl.arange(3), **o),
+    "tensor of a list of tensors": lambda **o: tl.tensor([tl.tensor(1), tl.tensor(2)], **o),
     "as_tensor": lambda **o: tl.as_tensor([1.0, 2.0], **o),
     "as_tensor of an array": lambda **o: tl.as_tensor(np.arange(3), **o),
     "as_tensor of a tensor": lambda **o: tl.as_tensor(tl.arange(3), **o),
@@ -81,12 +81,15 @@ class TestFactories:
         for made in (
             tl.zeros_like(x), tl.ones_like(x), tl.empty_like(x), tl.full_like(x, 2), tl.rand_like(x), tl.randn_like(x),
             tl.randint_like(x, 5), x.new_zeros(2), x.new_ones(2), x.new_empty(2), x.new_full((2,), 3),
-            x.new_tensor([1, 2]), tl.tensor(x), tl.as_tensor(x, dtype=tl.float64), x.clone(), x.detach(),
+            x.new_tensor([1, 2]), tl.as_tensor(x, dtype=tl.float64), x.clone(), x.detach(),
         ):  # fmt: skip
             assert made.device == CUDA
         assert tl.as_tensor(x) is x
         assert tl.zeros_like(x, device="cpu").device == tl.device("cpu")
-        assert tl.tensor(x, device="cpu").device == tl.device("cpu")
+        with pytest.warns(UserWarning, match="recommended to use sourceTensor"):
+            assert tl.tensor(x).device == CUDA
+        with pytest.warns(UserWarning, match="recommended to use sourceTensor"):
+            assert tl.tensor(x, device="cpu").device == tl.device("cpu")
 
     def test_raw_arrays_of_the_library(self, gpu):
         raw = gpu.backend.from_host(np.arange(3.0), CUDA)
@@ -106,7 +109,7 @@ class TestMoving:
         x = tl.tensor([[1.5, -2.0]])
         other = tl.zeros(1, device="cuda")
         for moved in (x.to("cuda"), x.to("cuda:0"), x.to(CUDA), x.to(0), x.to(device="cuda"), x.to(other),
-                      x.to(other=other), x.type_as(other), x.cuda(), x.cuda(0), x.cuda("cuda:0")):  # fmt: skip
+                      x.to(tensor=other), x.type_as(other), x.cuda(), x.cuda(0), x.cuda("cuda:0")):  # fmt: skip
             same(moved, x)
         y = x.to("cuda")
         assert y.to("cuda") is y

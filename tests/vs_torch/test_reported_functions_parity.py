@@ -59,11 +59,13 @@ STATEMENTS = [
 _OBJECT = "`Tensor.__neg__` is another function that reports `Tensor.neg`, as `__add__` is; PyTorch's is the same one"
 _AS_CALLED = "arguments arrive as the caller passed them; PyTorch's functions in Python name those that they hand on"
 _STATE = "no other function is called for the state; PyTorch's reads the properties where a mode sees it"
+_ANYWHERE = "a type is asked wherever it stands; PyTorch's accessor and `in` refuse what is no tensor without asking it"
 _BOTH = "both operands are asked, in order; PyTorch's `==` asks the left one alone"
 KNOWN = {
     "subclass": {
         "-s": _OBJECT, "abs(s)": _OBJECT, "np.sin(s)": _AS_CALLED, "s.__array_wrap__(np.ones(2))": _AS_CALLED,
         "s == d": _BOTH, "d == s": _BOTH,
+        "x.grad = d": _ANYWHERE, "x.data = d": _ANYWHERE, "d in x": _ANYWHERE,
         "n in x": "`eq` is called; PyTorch's `__contains__` says `==`",
     },
     "mode": {

@@ -76,7 +76,7 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), dtype=dtypes.bool)
     yield SampleInput(make(2, 3), device="cpu", dtype=dtypes.float64, copy=True)
     yield SampleInput(make(2, 3), make(1, dtype="float64", requires_grad=False))
-    yield SampleInput(make(2, 3), other=make(1, dtype="float64", requires_grad=False))
+    yield SampleInput(make(2, 3), tensor=make(1, dtype="float64", requires_grad=False))
     yield SampleInput(make(), copy=True)
 
 
