@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import tensorlike as tl
+from tools import run_documented_commands as documented
 
 yaml = pytest.importorskip("yaml", reason="the citation and the issue forms are read with PyYAML, of the extra 'test'")
 
@@ -110,3 +111,24 @@ def test_pages_name_files_that_are_there(page: str) -> None:
         r"(?:^|[ `(])((?:tests|tools|docs|examples|tensorlike|\.ci)/[\w./*-]*\w)", text, re.MULTILINE
     ):
         assert list(ROOT.glob(name)), name
+
+
+def test_every_documented_command_is_run() -> None:
+    """By `.ci/run`: in a stage of its own, or by the tool that runs the rest in a fresh checkout."""
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "python3 tools/run_documented_commands.py" in ci
+    shown = [command for page in documented.PAGES for command in documented.commands(page)]
+    assert len(shown) >= 15
+    for words, stage in documented.ELSEWHERE.items():
+        assert any(words in command for command in shown), words
+        assert f'stage "{stage}"' in ci, stage
+    assert [c for c in shown if not documented.elsewhere(c) and "&& .venv/bin/python tools/build_docs.py" in c]
+
+
+def test_commands_are_read_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "```sh\npytest -q  # all\nA=1 \\\n    b c\n```\n"
+    (tmp_path / "README.md").write_text(text)
+    monkeypatch.setattr(documented, "ROOT", tmp_path)
+    assert list(documented.commands("README.md")) == ["pytest -q", "A=1 b c"]
+    assert documented.as_run("python -m pytest -q").endswith(documented.NARROWED)
+    assert documented.as_run("python tools/x.py DIR") == "python tools/x.py build/notebooks"
