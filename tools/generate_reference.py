@@ -421,9 +421,8 @@ def _facts(entry: Entry) -> str:
         maybe = "may share" if operation.view == "maybe" else "shares"
         facts.append(f"the result {maybe} memory with the first operand")
     if operation.random:
-        facts.append(
-            "draws random numbers" if operation.random is True else f"draws random numbers if {_listed(operation.random)}"
-        )
+        when = "" if operation.random is True else f" if {_listed(operation.random)}"
+        facts.append(f"draws random numbers{when}")
     for name, option in main.mutates.items():
         facts.append(f"writes `{name}`" + (f" if `{option}`" if option else ""))
     return "\n".join(f"- {fact}" for fact in facts)

@@ -80,7 +80,8 @@ def main(arguments: list[str] | None = None) -> int:
             begin = time.monotonic()
             status = subprocess.run(["bash", "-c", as_run(command)], cwd=ROOT, env=environment, check=False).returncode
             failed += status != 0
-            print(f"    {'ok' if status == 0 else f'FAILED with exit status {status}'}, {time.monotonic() - begin:.0f} s")
+            how = "ok" if status == 0 else f"FAILED with exit status {status}"
+            print(f"    {how}, {time.monotonic() - begin:.0f} s", flush=True)
     return int(failed > 0)
 
 

@@ -13,8 +13,8 @@ from typing import IO, Any, TypeAlias
 
 from tensorlike._absent import explain_absent_names
 from tensorlike._originals import tl as _tl
-from tensorlike.types import Device
 from tensorlike.tensor.storage import TypedStorage, UntypedStorage
+from tensorlike.types import Device
 
 from .loading import (
     add_safe_globals,

@@ -259,8 +259,8 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         r"out=(v\d+)\)(.|\n)*\b\1\.\w+_\((.|\n)*backward", "^gradient",
-        "a view that `out=` has made larger than its base, and that is written again, has a history of its own here; in "
-        "PyTorch it still reaches the base",
+        "a view that `out=` has made larger than its base, and that is written again, has a history of its own here; "
+        "in PyTorch it still reaches the base",
         (
             "v1 = lib.tensor([2.5], requires_grad=True)", "v2 = v1.swapaxes(-1, -1)",
             "v3 = lib.logical_not(lib.arange(3.0), out=v2)", "v4 = v2.logical_or_(v3)",
