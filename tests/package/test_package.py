@@ -108,7 +108,7 @@ def test_wheel_holds_the_package_with_its_types_and_nothing_else(distributions: 
     [wheel] = distributions.glob("*.whl")
     assert wheel.name.endswith("-py3-none-any.whl")
     # 2.16 MB, compressed: 1.63 are Python code with its docstrings, 0.15 headers of C++, 0.15 stubs with docstrings,
-    # 0.02 pages about errors, 0.04 the list of files with their checksums, 0.15 the archive's own entries of 1,000 files.
+    # 0.02 pages about errors, 0.04 the list of files with checksums, 0.15 the archive's own entries of 1,000 files.
     assert wheel.stat().st_size < 2_300_000
     names = set(zipfile.ZipFile(wheel).namelist())
     metadata = f"tensorlike-{PROJECT['version']}.dist-info/"
