@@ -9,6 +9,7 @@ from examples.scalar_tensor import ScalarTensor
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.overrides.audit import AuditError, Outcome
 from tensorlike.overrides.audit.api import TensorlikeApi
+from tensorlike.overrides.audit.model import PROGRAM, WRITTEN
 from tensorlike.overrides.audit.run import matching
 from tensorlike.overrides.ignored import asked
 from tests.helpers.held import Held
