@@ -140,7 +140,7 @@ def test_errors_show_the_expression() -> None:
     assert "%1 = reshape(%0, 3, 1)" in listing(wrong)
     with pytest.raises(RuntimeError, match="cannot be multiplied") as caught:
         wrong.value()
-    assert "matmul(%1, %1)" in caught.value.__notes__[0]
+    assert "matmul(%1, %1)" in caught.value.__notes__[-1]
     with pytest.raises(AttributeError):
         x.nothing
 

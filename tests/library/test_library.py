@@ -185,8 +185,8 @@ def test_the_audit_calls_an_operator_with_an_instance_in_each_place(library):
     operator_with_every_kind(library)
     report = tl.overrides.audit(Held, from_dense=Held, to_dense=lambda held: held.tensor, only="ops.tests_library.*")
     assert [(row.operand, row.outcome.label, row.value.value) for row in report.rows] == [
-        ("x", "own", "equal"),
-        ("bias", "own", "equal"),
+        ("x", "own rule", "equal"),
+        ("bias", "own rule", "equal"),
     ]
 
 

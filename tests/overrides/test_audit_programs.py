@@ -50,7 +50,7 @@ WRONG = {
     "numpy_beside": T.__array__,
     "detaching": T.clamp,
     "network": tl.nn.functional.layer_norm,
-    "buffer": T.copy_,
+    "buffer": lambda func, args: func is T.copy_ and args[1].as_subclass(T).tolist() == [0.5, 2.0],
     "collating": lambda func, args: func is tl.stack and bool((args[0][-1].as_subclass(T) == 1).all()),
     "loading": lambda func, args: func is T.size and args[1:] == (0,),
     "mode": tl.tanh,

@@ -133,11 +133,11 @@ def test_causes_come_first_and_rows_when_they_are_asked_for(files: dict[str, str
     assert headings == [
         "raised · list index out of range",
         f"raised · {HOSTILE}",
-        "value · for example: 2.0 instead of 3.0",
-        "signature · there is no parameter 'out'",
-        "NotImplemented · no implementation found for 'x'",
+        "wrong value · for example: 2.0 instead of 3.0",
+        "wrong signature · there is no parameter 'out'",
+        "refused · no implementation found for 'x'",
         "type lost · the answer is a Tensor, not a Unit",
-        "own",
+        "own rule",
         "not called · there are no sample inputs of this function",
     ]  # fmt: skip
     assert shown(page) == "400 calls in 8 causes"
@@ -253,7 +253,7 @@ def test_a_keyboard_reaches_everything(files: dict[str, str], opened: Opened) ->
     keys.press("Enter")
     assert page.locator(".detail").count() == 0
     # More rows: the focus goes to the first new one.
-    page = opened(files["large"] + "#kind=NotImplemented")
+    page = opened(files["large"] + "#kind=refused")
     page.locator(".cause:visible summary").focus()
     page.keyboard.press("Enter")
     page.locator(".more").focus()

@@ -268,6 +268,7 @@ def test_a_subclass_that_loses_its_type_and_attributes():
     assert {name for name in found if name.startswith("program")} == {
         "program copying",
         "program pickling",
+        "program saving",
     }
     [copied] = [error for name, error in found.items() if name.startswith("deepcopy")]
     assert "loses an attribute: unit is 'other', the operand had 'm'" in str(copied)

@@ -26,7 +26,7 @@ from tensorlike.dispatch.signature import NESTED
 
 from .arguments import Place, at, difference, lost, mapped
 from .foreign import described, let_through, process_restored
-from .metadata import Metadata, carried, lost_attributes, marked
+from .metadata import Metadata, carried, lost_attributes, takes_marks
 from .model import AuditRow, ValueCheck
 
 if TYPE_CHECKING:
@@ -111,18 +111,11 @@ class Judge:
         self.marks = self._takes_marks()
 
     def _takes_marks(self) -> bool:
-        if not any(one.declared for one in self.metadata):
-            return False
-
         def computed(instance: Any) -> None:
             with process_restored():
                 self.api.tensor.neg(instance)  # type: ignore[attr-defined]
 
-        def computed_with_marks(instance: Any) -> None:
-            if marked(instance, self.metadata):
-                computed(instance)
-
-        return self.maker.first_error(computed_with_marks) is None or self.maker.first_error(computed) is not None
+        return takes_marks(self.maker.first_error, computed, self.metadata)
 
     def is_lost(self, expected: Any, actual: Any) -> bool:
         """Return whether a result is no instance where plain tensors give a tensor."""

@@ -40,6 +40,7 @@ __all__ = [
     "metadata_of",
     "named",
     "same",
+    "takes_marks",
 ]
 
 
@@ -117,6 +118,25 @@ def marked(instance: Any, metadata: Sequence[Metadata]) -> bool:
                 continue
             given = True
     return given
+
+
+def takes_marks(
+    first_error: Callable[[Callable[[Any], Any]], BaseException | None],
+    computed: Callable[[Any], Any],
+    metadata: Sequence[Metadata],
+) -> bool:
+    """Return whether the code of a type takes the marks of Note [What a result must carry] at all.
+
+    `computed` calls a function with an instance; `first_error(use)` returns what `use` raises with a new instance.
+    """
+    if not any(one.declared for one in metadata):
+        return False
+
+    def computed_with_marks(instance: Any) -> None:
+        if marked(instance, metadata):
+            computed(instance)
+
+    return first_error(computed_with_marks) is None or first_error(computed) is not None
 
 
 def carried(instance: Any, metadata: Sequence[Metadata]) -> list[tuple[Metadata, Any]]:

@@ -25,8 +25,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike._originals import tl
-from tensorlike._originals import tl
+import tensorlike as tl
 from tensorlike.overrides import TensorLike, implements, rewrap
 
 
@@ -77,7 +76,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike._originals import tl
+import tensorlike as tl
 from tensorlike.overrides import TensorLike, implements, to_dense
 
 
@@ -124,7 +123,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike._originals import tl
+import tensorlike as tl
 from tensorlike.overrides import TensorLike, implements, refuse
 
 
@@ -224,7 +223,7 @@ _TEST = '''\
 
 from __future__ import annotations
 
-from tensorlike._originals import tl
+import tensorlike as tl
 from tensorlike.testing import TensorLikeSuite
 
 from {module} import {name}
