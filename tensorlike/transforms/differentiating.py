@@ -21,6 +21,7 @@ from .levels import (
     physical,
     push_level,
     tree_map,
+    typed_as,
     without_history,
     without_level,
 )
@@ -315,7 +316,7 @@ def _matching(primals: Sequence[Any], tangents: Sequence[Any]) -> None:
 
 def _direction(value: Any, level: Level, strict: bool) -> Any:
     if is_dual(value, level):
-        return value._tangent
+        return typed_as(value._tangent, value._primal)
     if strict:
         raise RuntimeError("jvp(f, primals, tangents): with strict=True every output must depend on the primals")
     return value.new_zeros(value.shape)

@@ -15,7 +15,17 @@ from tensorlike.tensor.generator import default_generator_of
 from tensorlike.tensor.tensor import Tensor
 
 from .batched import BatchedTensor, batch_of, batched, example, is_batched, stacked_results
-from .levels import Level, first_of, follow, leaves, push_level, tree_map, without_level, without_option
+from .levels import (
+    Level,
+    first_of,
+    follow,
+    leaves,
+    push_level,
+    shape_of,
+    tree_map,
+    without_level,
+    without_option,
+)
 
 __all__ = ["vmap"]
 
@@ -112,7 +122,7 @@ def _flat_dims(shown: str, value: Any, dims: Any) -> Iterator[int | None]:
             "non-Tensor arguments, please use None as the respective in_dim"
         )
     if dims is not None:
-        rank = value.dim()
+        rank = len(shape_of(value))
         if not -rank <= dims < rank:
             raise ValueError(
                 f"{shown}: Got in_dim={dims} for some input, but that input is a Tensor of dimensionality {rank} "
@@ -131,7 +141,7 @@ def _dims_of(value: Any, dims: Any) -> list[Any] | None:
 
 
 def _size(pairs: list[tuple[Any, int | None]]) -> int:
-    sizes = [int(v.shape[d]) for v, d in pairs if d is not None]
+    sizes = [int(shape_of(v)[d]) for v, d in pairs if d is not None]
     if not sizes:
         raise ValueError("vmap: at least one input must be mapped over: in_dims has a number for none of them")
     if len(set(sizes)) > 1:
@@ -165,6 +175,7 @@ def _run(
     randomness: str,
 ) -> Any:
     with push_level(BatchedTensor, size, randomness) as level:
+        level.note_given((args, kwargs))
         inputs, keywords = _wrapped(args, dims, level), _wrapped(kwargs, keyword_dims, level)
         level.mode = _Randomness(level)
         with level.mode:
@@ -191,7 +202,7 @@ def _unwrapped(name: str, result: Any, out_dims: Any, level: Level) -> Any:
         if not isinstance(dim, int):
             raise ValueError(f"vmap({name}, ..., out_dims={out_dims}): out_dims must be numbers or None")
         inner = batch_of(value, level)
-        rank = inner.dim()
+        rank = len(shape_of(inner))
         if not -rank <= dim < rank:
             raise IndexError(
                 f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})"
