@@ -255,7 +255,7 @@ class TransformTensor(Tensor):
             inner = plain_of(self)
             kind = type(inner)
             if kind is not Tensor:
-                found = next((base.__dict__[name] for base in kind.__mro__ if name in base.__dict__), MISSING)
+                found: Any = next((base.__dict__[name] for base in kind.__mro__ if name in base.__dict__), MISSING)
                 if isinstance(found, MemberDescriptorType):  # Of `__slots__`.
                     return found.__get__(inner)
                 if hasattr(found, "__set__"):
