@@ -194,9 +194,11 @@ _SLICE = Node(slice, lambda s: ([s.start, s.stop, s.step], None), lambda v, _: s
 
 def _opened(kind: type) -> Node | None:
     """Find out how the library's own walks open values of the type `kind`, None for leaves."""
-    found = node_of(kind)
-    # A type with `__torch_function__` is a leaf, even if it is a list to Python.
-    if found is None and not hasattr(kind, "__torch_function__"):
+    # A type with `__torch_function__` is a leaf, even if it is a list to Python, or registered: a call asks it. What it
+    # is registered with is for the transforms, which open it.
+    asked = hasattr(kind, "__torch_function__")
+    found = None if asked else node_of(kind)
+    if found is None and not asked:
         if issubclass(kind, (tuple, list)):
             found = _SEQUENCE
         elif issubclass(kind, dict):

@@ -120,7 +120,7 @@ def to(
 @overload
 def to(
     self: Tensor,
-    other: Tensor,
+    tensor: Tensor,
     non_blocking: bool = False,
     copy: bool = False,
     *,

@@ -61,6 +61,8 @@ def check_declaration(cls: type, base: type) -> None:
 
 def carried(tensor: Any, name: str) -> Any:
     """Return the attribute stored on this tensor, MISSING if it only has its class's default."""
+    if tensor._tl_transformed:
+        tensor = tensor.innermost()
     value = tensor.__dict__.get(name, MISSING)
     if value is MISSING:
         descriptor = getattr(type(tensor), name, None)

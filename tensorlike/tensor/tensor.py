@@ -98,8 +98,9 @@ class Tensor(TensorBase, TensorMethods):
         if form is not None and form.function is not func:
             form = None  # `functools.wraps` copies attributes: 15 ns.
         try:
-            if state.clear and form is not None and not form.operation.composite:
-                # A primitive works on raw arrays and does not dispatch, so it needs no guard (150 ns).
+            if state.clear and not state.levels and form is not None and not form.operation.composite:
+                # A primitive works on raw arrays and does not dispatch, so it needs no guard (150 ns). In a transform
+                # it may get tensors that have no array.
                 result = form.implementation(*args, **kwargs)
             else:
                 try:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tensorlike.autograd.node import Node, name_of
+from tensorlike.dispatch.core import inherits_default, plan_for
 from tensorlike.dispatch.operation import Form, form_of, operation_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import STATE
@@ -94,6 +95,9 @@ class BatchedTensor(TransformTensor):
                 "a tensor of a vmap that has returned was used: return it from the mapped function instead of keeping "
                 "it elsewhere"
             )
+        result = _asked(func, args, kwargs)
+        if result is not NotImplemented:
+            return result
         form = form_of(func)
         if form is None:
             with without_level(level):
@@ -136,12 +140,29 @@ class BatchedTensor(TransformTensor):
         return self.to(dtype_of(dtype))
 
 
+def _asked(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Ask the users' types in the batches of a call: see Note [A user's type inside a transform]."""
+    state = STATE.get()
+    if state.subclasses_disabled or state.all_disabled:
+        return NotImplemented
+    kinds = [type(plain_of(v)) for v in leaves((args, kwargs)) if isinstance(v, Tensor)]
+    if not any(k is not Tensor for k in kinds):
+        return NotImplemented
+    types = plan_for(tuple(kinds)).types
+    for kind in types:
+        if not inherits_default(kind):
+            result = kind.__torch_function__(func, types, args, kwargs)  # type: ignore[attr-defined]
+            if result is not NotImplemented:
+                return result
+    return NotImplemented
+
+
 def batched(value: Any, level: Level) -> Any:
     """Return a tensor whose first dimension is the batch of `level`, as one of that level."""
     result: Any = _new(BatchedTensor)
     set_no_state(result)
-    result._value = value
-    result._level = level
+    own = result.__dict__
+    own["_value"], own["_level"] = value, level
     return result
 
 

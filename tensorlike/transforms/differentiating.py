@@ -22,12 +22,14 @@ from .levels import (
     physical,
     push_level,
     tree_map,
+    typed_as,
     without_history,
     without_level,
 )
 from .mapping import vmap
 from .reverse import differentiable_alias
 from .tangents import settle
+from .types import Held, Types, is_closed, refuse_closed
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
 
@@ -107,8 +109,13 @@ class _Recorded:
     """A function called on inputs that are differentiated with respect to."""
 
     @restoring
-    def __init__(self, func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums | None, kwargs: Any) -> None:
-        chosen = args if argnums is None else _chosen(args, argnums, "")
+    def __init__(
+        self, name: str, func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums | None, kwargs: Any
+    ) -> None:
+        #: What was called, and its instances of tensor-like types.
+        self.types = Types(name, differentiates=True)
+        func = self.types.function(func)
+        chosen = self.types.opened(args if argnums is None else _chosen(args, argnums, ""))
         recording = grad_enabled()
         levels = STATE.get().levels
         own: list[Any] = []
@@ -117,6 +124,8 @@ class _Recorded:
         def alias(value: Any) -> Any:
             nonlocal outside
             if not isinstance(value, Tensor):
+                if is_closed(value):
+                    refuse_closed(name, value)
                 return value
             if not (value.is_floating_point() or value.is_complex()):
                 raise RuntimeError(
@@ -136,7 +145,7 @@ class _Recorded:
 
     def released(self, value: Any) -> Any:
         """Return a result for the caller: see Note [Outer differentiation]."""
-        return value if self.outside else _detached(value)
+        return self.types.closed(value if self.outside else _detached(value))
 
     @restoring
     def gradients(self, outputs: Sequence[Any], cotangents: Sequence[Any], retain: bool, create: bool | None) -> Any:
@@ -195,10 +204,15 @@ def grad_and_value(
     @short_tracebacks
     @functools.wraps(func)
     def differentiated(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        recorded = _Recorded(func, args, argnums, kwargs)
+        recorded = _Recorded("grad", func, args, argnums, kwargs)
         output, aux = recorded.result, None
         if has_aux:
             output, aux = _split_aux(output, "grad_and_value(f)(*args)")
+        shown = output
+        if type(output) is Held and len(output.parts) == 1:
+            [output] = output.parts
+        if is_closed(output):
+            refuse_closed("grad", output)
         if not isinstance(output, Tensor):
             raise RuntimeError(
                 f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}"
@@ -210,8 +224,8 @@ def grad_and_value(
                 f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?",
             )  # fmt: skip
         found = recorded.gradients([output], [output.detach().new_ones(())], retain=recorded.outside, create=None)
-        gradient = found[0] if isinstance(argnums, int) else found
-        value = recorded.released(output)
+        gradient = recorded.types.closed(found[0] if isinstance(argnums, int) else found)
+        value = recorded.released(shown)
         return (gradient, (value, recorded.released(aux))) if has_aux else (gradient, value)
 
     return differentiated
@@ -287,7 +301,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """
     if not primals:
         raise RuntimeError("vjp: expected at least one primal to differentiate with respect to")
-    recorded = _Recorded(func, primals, None, {})
+    recorded = _Recorded("vjp", func, primals, None, {})
+    types = recorded.types
     output, aux = recorded.result, None
     if has_aux:
         output, aux = _split_aux(output, "vjp(f, *primals)")
@@ -295,7 +310,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     @short_tracebacks
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        given = [v for v in leaves(cotangents) if isinstance(v, Tensor)]
+        given = [v for v in leaves(types.opened(cotangents)) if isinstance(v, Tensor)]
         if len(given) != len(outputs):
             raise RuntimeError(
                 f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
@@ -310,7 +325,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         create = create_graph
         if create is None:
             create = recorded.outside or has_history(given)
-        return tuple(recorded.gradients(outputs, given, retain=retain_graph, create=create))
+        return tuple(types.closed(recorded.gradients(outputs, given, retain=retain_graph, create=create)))
 
     shown = recorded.released(output)
     return (shown, pull, recorded.released(aux)) if has_aux else (shown, pull)
@@ -319,6 +334,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 def _tensors_of(output: Any, name: str) -> list[Any]:
     found = list(leaves(output))
     for value in found:
+        if is_closed(value):
+            refuse_closed(name, value)
         if not isinstance(value, Tensor):
             raise RuntimeError(f"{name}: Expected f to return tensors or nested tuples of them, got {type(value)}")
     return found
@@ -355,6 +372,8 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
             )
         if not value:
             raise RuntimeError(f"jvp(f, primals, tangents): Expected {name} to be non-empty tuple.")
+    types = Types("jvp", differentiates=True)
+    func, primals, tangents = types.function(func), types.opened(primals), types.opened(tangents)
     flat, moves = list(leaves(primals)), list(leaves(tangents))
     if len(flat) != len(moves):
         raise RuntimeError(
@@ -374,11 +393,14 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
             directions = tree_map(lambda v: _direction(v, level, strict), result)
             if has_aux:
                 aux = tree_map(lambda v: v._primal if is_dual(v, level) else v, aux)
-    return (values, directions, aux) if has_aux else (values, directions)
+    return types.closed((values, directions, aux) if has_aux else (values, directions))
 
 
 def _matching(primals: Sequence[Any], tangents: Sequence[Any]) -> None:
     for primal, tangent in zip(primals, tangents, strict=True):
+        for value in (primal, tangent):
+            if is_closed(value):
+                refuse_closed("jvp", value)
         if not isinstance(primal, Tensor) or not isinstance(tangent, Tensor):
             raise RuntimeError(
                 f"jvp(f, primals, tangents): Expected tensors, got {type(primal).__name__} with a tangent of type "
@@ -394,7 +416,7 @@ def _matching(primals: Sequence[Any], tangents: Sequence[Any]) -> None:
 
 def _direction(value: Any, level: Level, strict: bool) -> Any:
     if is_dual(value, level):
-        return value._tangent
+        return typed_as(value._tangent, value._primal)
     if strict:
         raise RuntimeError("jvp(f, primals, tangents): with strict=True every output must depend on the primals")
     return value.new_zeros(value.shape)
@@ -433,7 +455,7 @@ def jacrev(
     @short_tracebacks
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        recorded = _Recorded(func, args, argnums, kwargs)
+        recorded = _Recorded("jacrev", func, args, argnums, kwargs)
         output, aux = recorded.result, None
         if has_aux:
             output, aux = _split_aux(output, "jacrev(f)(*args)")
@@ -454,6 +476,7 @@ def jacrev(
             rows.append(row[0] if isinstance(argnums, int) else row)
         each = iter(rows)
         jacobians = next(each) if isinstance(output, Tensor) else tree_map(lambda v: next(each), output)
+        jacobians = recorded.types.closed(jacobians)
         return (jacobians, recorded.released(aux)) if has_aux else jacobians
 
     return jacobian
@@ -504,8 +527,13 @@ def jacfwd(
     @short_tracebacks
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        chosen = _chosen(args, argnums, "jacfwd")
+        types = Types("jacfwd", differentiates=True)
+        called = types.function(func)
+        chosen = types.opened(_chosen(args, argnums, "jacfwd"))
         flat = list(leaves(chosen))
+        for value in flat:
+            if is_closed(value):
+                refuse_closed("jacfwd", value)
         columns = []
         aux = None
         for index, one in enumerate(flat):
@@ -515,7 +543,7 @@ def jacfwd(
                 rest = iter(moves)
                 tangents = tree_map(lambda v: next(rest), chosen)
                 found = jvp(
-                    lambda *inner: func(*_replaced(args, argnums, inner), **kwargs), chosen, tangents, has_aux=has_aux
+                    lambda *inner: called(*_replaced(args, argnums, inner), **kwargs), chosen, tangents, has_aux=has_aux
                 )
                 return found[1], found[2] if has_aux else None
 
@@ -538,7 +566,7 @@ def jacfwd(
             rows.append(row[0] if isinstance(argnums, int) else row)
         each = iter(rows)
         jacobians = next(each) if isinstance(first, Tensor) else tree_map(lambda v: next(each), first)
-        return (jacobians, _examples(aux)) if has_aux else jacobians
+        return types.closed((jacobians, _examples(aux)) if has_aux else jacobians)
 
     return jacobian
 
@@ -546,7 +574,7 @@ def jacfwd(
 def _last(value: Any, of: Any) -> Any:
     """Move the batch of directions behind the dimensions of the output and give it the shape of the input."""
     moved = value.movedim(0, -1)
-    return moved.reshape((*moved.shape[:-1], *of.shape))
+    return typed_as(moved.reshape((*moved.shape[:-1], *of.shape)), of)
 
 
 def _examples(value: Any) -> Any:
@@ -590,7 +618,7 @@ def linearize(func: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R
     """
     if not primals:
         raise RuntimeError("linearize: expected at least one primal")
-    recorded = _Recorded(func, primals, None, {})
+    recorded = _Recorded("linearize", func, primals, None, {})
     outputs = _tensors_of(recorded.result, "linearize(f, *primals)")
     starts, back = [], []
     with enable_grad():
@@ -605,7 +633,7 @@ def linearize(func: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R
 
     @short_tracebacks
     def push(*tangents: Any) -> Any:
-        moves = list(leaves(tangents))
+        moves = list(leaves(recorded.types.opened(tangents)))
         if len(moves) != len(recorded.flat):
             raise RuntimeError(f"linearize: expected {len(recorded.flat)} tangents, got {len(moves)}")
         _matching(recorded.flat, moves)
@@ -620,6 +648,6 @@ def linearize(func: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R
                 )  # fmt: skip
             found.append(start.detach().new_zeros(start.shape) if moved is None else moved)
         rest = iter(found)
-        return tree_map(lambda v: next(rest), recorded.result)
+        return recorded.types.closed(tree_map(lambda v: next(rest), recorded.result))
 
     return recorded.released(recorded.result), push

@@ -166,9 +166,8 @@ def dual(primal: Any, tangent: Any, level: Level) -> Any:
     """Return the dual tensor of `primal` with `tangent` at `level`."""
     result: Any = _new(DualTensor)
     set_no_state(result)
-    result._primal = primal
-    result._tangent = tangent
-    result._level = level
+    own = result.__dict__
+    own["_primal"], own["_tangent"], own["_level"] = primal, tangent, level
     return result
 
 
@@ -177,7 +176,8 @@ def moving(level: Level, values: Any, tangents: Sequence[Any]) -> Any:
 
     The tangents are copied: writing to one of the values must not change what the caller has.
     """
-    level.batches |= batches_of([*leaves(values), *tangents])
+    level.note_batches(batches_of([*leaves(values), *tangents]))
+    level.note_given(values)
     rest = iter(tangents)
     return tree_map(lambda v: dual(v, own_tangent(v, next(rest), level), level), values)
 

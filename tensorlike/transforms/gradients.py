@@ -18,10 +18,13 @@ from typing import Any
 from tensorlike.autograd import backward_and_grad, engine
 from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import PROVIDED
+from tensorlike.dispatch.core import plan_for
+from tensorlike.tensor.propagation import finalized, settled
+from tensorlike.tensor.tensor import converted
 
 from .batched import BatchedTensor, apply_node, batched
 from .dual import DualTensor, dual
-from .levels import Level, TransformTensor, without_history
+from .levels import Level, TransformTensor, keeps_type, without_history
 
 __all__ = ["answer_grad"]
 
@@ -141,7 +144,30 @@ def _plain_gradients(
     roots = [(edge_of(o), g) for o, g in pairs]
     edges = [backward_and_grad._input_edge(t, i) for i, t in enumerate(inputs)]
     found = _run(roots, edges, retain)
-    return found if create_graph else [None if g is None else without_history(g) for g in found]
+    found = found if create_graph else [None if g is None else without_history(g) for g in found]
+    return _typed(found, outputs, inputs)
+
+
+def _typed(gradients: list[Any], outputs: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
+    """Give gradients the subclass and the declared attributes that `autograd.grad` of the plain tensors gives them."""
+    kinds = plan_for(tuple(map(type, (*outputs, *inputs)))).types
+    cls = next((k for k in kinds if all(issubclass(k, other) for other in kinds)), None)
+    if cls is None or not keeps_type(cls):
+        return gradients
+    given = tuple(outputs), tuple(inputs)
+    attributes = settled(cls, backward_and_grad.grad, given, {}) if _propagates(cls) else None
+
+    def typed(value: Any) -> Any:
+        if isinstance(value, TransformTensor):
+            return value.remade([typed(v) for v in value.held()])
+        result = converted(value, cls, (), {}, fresh=False)
+        return result if attributes is None else finalized(cls, backward_and_grad.grad, result, attributes, {})
+
+    return [None if g is None else typed(g) for g in gradients]
+
+
+def _propagates(cls: Any) -> bool:
+    return bool(cls.__tensor_attributes__) or cls.__tensor_finalize__ is not None
 
 
 def _through_batch(

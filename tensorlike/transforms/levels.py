@@ -9,23 +9,37 @@ recorded by the graph like any tensor, and `autograd.grad` is one more function 
 
 Neither type has an array: `_tl_data` has a shape, a dtype and a device, and raises `NoArray` when elements are read, so
 that a function which works on arrays cannot go on with the wrong one.
+
+# Note [A user's type inside a transform]
+A tensor of a transform may be made of tensors of a user's subclass. It counts as an instance of that class
+(`isinstance`; `type()` tells the truth), and has the attributes, methods and properties that the class adds to those of
+Tensor: they are looked up on what is inside, and methods are bound to the tensor of the transform, so that what they
+compute is mapped or differentiated too. An attribute that is set is set on what is inside, and so is on what the
+transform returns. The tensors that a transform was given belong to the caller: setting an attribute of one is refused.
+
+A class with a `__torch_function__` of its own is asked by `vmap` with the function that was called and its arguments,
+before that is decomposed. Within `super().__torch_function__` or `DisableTorchFunctionSubclass` it is not asked again,
+as elsewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from types import MemberDescriptorType
 from typing import Any, ClassVar
 
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.tensor_base import no_history
+from tensorlike.dispatch.core import MISSING, inherits_default, plan_for
 from tensorlike.dispatch.modes import TorchFunctionMode
 from tensorlike.dispatch.operation import INPLACE, Form
 from tensorlike.dispatch.pytree import leaves
 from tensorlike.dispatch.pytree import map_leaves as tree_map
 from tensorlike.dispatch.state import STATE, Activation, State, deactivate
 from tensorlike.tensor.backends import device_of
-from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.propagation import copy_attributes
+from tensorlike.tensor.tensor import Tensor, converted
 from tensorlike.tensor.views import detached
 
 from .description import Described, NoArray
@@ -35,12 +49,14 @@ __all__ = [
     "Method",
     "NoArray",
     "TransformTensor",
+    "asked_type",
     "bind",
     "first_of",
     "follow",
     "functional_of",
     "given_out",
     "has_history",
+    "keeps_type",
     "leaves",
     "memory_key",
     "of_inplace_form",
@@ -49,12 +65,18 @@ __all__ = [
     "push_level",
     "shape_of",
     "tree_map",
+    "typed_as",
     "without_history",
     "without_level",
     "without_option",
 ]
 
 _new = object.__new__
+_store = object.__setattr__
+_of_state: Any = Tensor
+_set_tracked, _set_edge = _of_state._tl_tracked.__set__, _of_state._tl_edge.__set__
+_set_counter, _set_meta = _of_state._tl_counter.__set__, _of_state._tl_meta.__set__
+_object_class: Any = object.__dict__["__class__"]
 
 #: The methods and properties of tensors, for giving them rules: Tensor gets them when the operations are declared.
 Method: Any = Tensor
@@ -64,7 +86,8 @@ class Level:
     """One running transform: its depth among those that run, and whether it still runs."""
 
     __slots__ = (
-        "__weakref__", "activation", "alive", "batches", "depth", "kind", "mode", "moving", "randomness", "size",
+        "__weakref__", "activation", "alive", "batches", "depth", "given", "kind", "mode", "moving", "randomness",
+        "size",
     )  # fmt: skip
 
     def __init__(self, kind: type[TransformTensor], depth: int, size: int = 0, randomness: str = "error") -> None:
@@ -77,12 +100,20 @@ class Level:
         #: belong to memory].
         self.mode: TorchFunctionMode | None = None
         self.alive = True
+        #: The tensors of users' types that the transform was given.
+        self.given: tuple[Any, ...] = ()
         # For forward mode, see transforms/tangents.py: the activation of its mode; the bases that have memory for
         # tangents, by their identity, which levels inside of each other share; the `vmap` levels of which tangents
         # have batches.
         self.activation: Activation | None = None
         self.moving: dict[int, Any] | None = None
         self.batches: set[Level] = set()
+
+    def note_given(self, values: Any) -> None:
+        """Note the tensors of users' types among the nested arguments of the transform."""
+        self.given = tuple(
+            [v for v in map(plain_of, leaves(values)) if isinstance(v, Tensor) and type(v) is not Tensor]
+        )
 
     def modes_left(self, state: State) -> tuple[Activation, ...]:
         """Return the modes of a State without that of the level."""
@@ -96,6 +127,7 @@ class Level:
             deactivate(self.activation)
         # The mode knows the level, and memory may be held by it: a caught error must not leave a cycle of them.
         self.mode = self.activation = None
+        self.given = ()
         moving, self.moving = self.moving or {}, None
         for key, base in tuple(moving.items()):
             base.memories.pop(self, None)
@@ -158,8 +190,23 @@ class push_level:
 
 def set_no_state(tensor: Any) -> None:
     """Give a tensor of a transform the state of one without history; its array is what `_tl_data` below describes."""
-    tensor._tl_tracked = False
-    tensor._tl_edge = tensor._tl_counter = tensor._tl_meta = None
+    # Not as attributes, which pass `TransformTensor.__setattr__`: 2 us for each tensor.
+    _set_tracked(tensor, False)
+    _set_edge(tensor, None)
+    _set_counter(tensor, None)
+    _set_meta(tensor, None)
+
+
+def asked_type(kind: type) -> bool:
+    """Return whether `kind` is a user's type that calls are dispatched to."""
+    return kind is not Tensor and bool(plan_for((kind,)).types)
+
+
+def keeps_type(kind: Any) -> bool:
+    """Return whether derivatives get the type `kind` without asking it: it says what results are, or leaves it to
+    Tensor.
+    """
+    return asked_type(kind) and (inherits_default(kind) or bool(kind.__tensor_attributes__))
 
 
 class TransformTensor(Tensor):
@@ -185,6 +232,56 @@ class TransformTensor(Tensor):
 
     def __hash__(self) -> int:
         return id(self)
+
+    # See Note [A user's type inside a transform].
+
+    @property
+    def __class__(self) -> Any:
+        """The user's type of what the tensor is made of, for `isinstance`."""
+        kind = type(plain_of(self))
+        return kind if asked_type(kind) else type(self)
+
+    @__class__.setter
+    def __class__(self, kind: type) -> None:
+        _object_class.__set__(self, kind)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _OWN:
+            inner = plain_of(self)
+            kind = type(inner)
+            if kind is not Tensor:
+                found: Any = next((base.__dict__[name] for base in kind.__mro__ if name in base.__dict__), MISSING)
+                if isinstance(found, MemberDescriptorType):  # Of `__slots__`.
+                    return found.__get__(inner)
+                if hasattr(found, "__set__"):
+                    return found.__get__(self, kind)
+                if name in inner.__dict__:
+                    return inner.__dict__[name]
+                if found is not MISSING:
+                    return found.__get__(self, kind) if hasattr(found, "__get__") else found
+            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}", name=name, obj=inner)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _OWN or hasattr(Tensor, name) or type(plain_of(self)) is Tensor:
+            _store(self, name, value)
+            return
+        inner = plain_of(self)
+        if getattr(inner, name, MISSING) is value:
+            return
+        part: Any = self
+        while isinstance(part, TransformTensor):
+            if any(inner is given for given in part._level.given):
+                raise AttributeError(
+                    f"{type(inner).__name__}.{name} cannot be set on an argument of a transform, which belongs to the "
+                    "caller: set it on a new tensor, such as x.view_as(x), and return that"
+                )
+            part = part.held()[0]
+        setattr(inner, name, value)
+
+    def innermost(self) -> Any:
+        """Return the plain tensor, or that of a user's type, that this one is made of."""
+        return plain_of(self)
 
     @classmethod
     def __torch_function__(
@@ -226,9 +323,7 @@ class TransformTensor(Tensor):
         """Return a tensor of the same level made of `parts`."""
         result: Any = _new(type(self))
         set_no_state(result)
-        result._level = self._level
-        for name, part in zip(type(self).holds, parts, strict=True):
-            setattr(result, name, part)
+        result.__dict__.update(zip(type(self).holds, parts, strict=True), _level=self._level)
         return result
 
     def take_over(self, other: Any) -> None:
@@ -239,6 +334,10 @@ class TransformTensor(Tensor):
     def held_as(self, cls: type) -> Any:
         """Return this tensor made of tensors of the type `cls`: what `as_subclass` does inside a transform."""
         raise NotImplementedError(f"{type(self).__name__} has no held_as()")
+
+
+#: The attributes that a tensor of a transform has itself.
+_OWN = frozenset({"_level", "_value", "_primal", "_tangent"})
 
 
 def shape_of(tensor: Any) -> tuple[int, ...]:
@@ -256,6 +355,25 @@ def plain_of(value: Any) -> Any:
     while isinstance(value, TransformTensor):
         value = value.held()[0]
     return value
+
+
+def typed_as(tensor: Any, like: Any) -> Any:
+    """Return a derivative with the subclass, and the declared attributes, of the value that it belongs to."""
+    source = plain_of(like)
+    kind = type(source)
+    if not keeps_type(kind):
+        return tensor
+
+    def typed(value: Any) -> Any:
+        if isinstance(value, TransformTensor):
+            return value.remade([typed(v) for v in value.held()])
+        if isinstance(value, kind):
+            return value
+        result = converted(value, kind, (), {}, fresh=False)
+        copy_attributes(source, result, kind.__tensor_attributes__)
+        return result
+
+    return typed(tensor)
 
 
 def memory_key(tensor: Any) -> Any:

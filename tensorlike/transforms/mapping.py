@@ -16,7 +16,18 @@ from tensorlike.tensor.generator import default_generator_of
 from tensorlike.tensor.tensor import Tensor
 
 from .batched import BatchedTensor, batch_of, batched, example, is_batched, stacked_results
-from .levels import Level, first_of, follow, leaves, push_level, tree_map, without_level, without_option
+from .levels import (
+    Level,
+    first_of,
+    follow,
+    leaves,
+    push_level,
+    shape_of,
+    tree_map,
+    without_level,
+    without_option,
+)
+from .types import Held, Types, is_closed, refuse_closed
 
 __all__ = ["vmap"]
 
@@ -57,6 +68,9 @@ def vmap(
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         name = getattr(func, "__name__", repr(func))
+        types = Types("vmap", differentiates=False)
+        called = types.function(func)
+        args, kwargs = types.opened(args), types.opened(kwargs)
         dims = _in_dims(name, in_dims, args)
         pairs = list(zip(_flat(args), dims, strict=True))
         # Keyword arguments are mapped over their first dimension.
@@ -64,8 +78,12 @@ def vmap(
         pairs += list(zip(_flat(kwargs), keyword_dims, strict=True))
         size = _size(pairs)
         if chunk_size is None or size <= chunk_size:
-            return _run(func, name, size, args, dims, kwargs, keyword_dims, out_dims, randomness)
-        return _in_chunks(func, name, size, args, dims, kwargs, keyword_dims, out_dims, randomness, chunk_size)
+            result = _run(called, name, size, args, dims, kwargs, keyword_dims, out_dims, randomness)
+        else:
+            result = _in_chunks(
+                called, name, size, args, dims, kwargs, keyword_dims, out_dims, randomness, chunk_size
+            )
+        return types.closed(result)
 
     return mapped
 
@@ -90,6 +108,8 @@ def _flat_dims(shown: str, value: Any, dims: Any) -> Iterator[int | None]:
     """Yield the dimension to map over, or None, of each tensor in nested arguments."""
     items = None if isinstance(value, slice) else children_of(value)
     if items is not None:
+        if type(value) is Held:
+            _check_first(shown, value, dims)
         if dims is None or isinstance(dims, int):
             for item in items:
                 yield from _flat_dims(shown, item, dims)
@@ -110,19 +130,30 @@ def _flat_dims(shown: str, value: Any, dims: Any) -> Iterator[int | None]:
         )
     if dims is not None and not isinstance(dims, int):
         raise ValueError(f"{shown}: Got in_dim={dims} for an input but in_dim must be either an integer or None.")
+    if dims is not None and is_closed(value):
+        refuse_closed(shown, value)
     if dims is not None and not isinstance(value, Tensor):
         raise ValueError(
             f"{shown}: Got in_dim={dims} for an input but the input is of type {type(value)}. We cannot vmap over "
             "non-Tensor arguments, please use None as the respective in_dim"
         )
     if dims is not None:
-        rank = value.dim()
+        rank = len(shape_of(value))
         if not -rank <= dims < rank:
             raise ValueError(
                 f"{shown}: Got in_dim={dims} for some input, but that input is a Tensor of dimensionality {rank} "
                 f"so expected in_dim to satisfy -{rank} <= in_dim < {rank}."
             )
     yield dims
+
+
+def _check_first(shown: str, held: Held, dims: Any) -> None:
+    """Raise TypeError unless an instance of a type is mapped over its first dimension, or not at all."""
+    if isinstance(dims, int) and dims != 0:
+        raise TypeError(
+            f"{shown}: {held.type.__name__} is mapped over its first dimension only, not {dims}: what a dimension "
+            "stands for is known to the type, so move it with a method of the type"
+        )
 
 
 def _dims_of(value: Any, dims: Any) -> list[Any] | None:
@@ -135,7 +166,7 @@ def _dims_of(value: Any, dims: Any) -> list[Any] | None:
 
 
 def _size(pairs: list[tuple[Any, int | None]]) -> int:
-    sizes = [int(v.shape[d]) for v, d in pairs if d is not None]
+    sizes = [int(shape_of(v)[d]) for v, d in pairs if d is not None]
     if not sizes:
         raise ValueError("vmap: at least one input must be mapped over: in_dims has a number for none of them")
     if len(set(sizes)) > 1:
@@ -169,6 +200,7 @@ def _run(
     randomness: str,
 ) -> Any:
     with push_level(BatchedTensor, size, randomness) as level:
+        level.note_given((args, kwargs))
         inputs, keywords = _wrapped(args, dims, level), _wrapped(kwargs, keyword_dims, level)
         level.mode = _Randomness(level)
         with level.mode:
@@ -187,6 +219,8 @@ def _unwrapped(name: str, result: Any, out_dims: Any, level: Level) -> Any:
                     f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
                 )
             return value
+        if is_closed(value):
+            refuse_closed(f"vmap({name}, ...)", value)
         if not isinstance(value, Tensor):
             raise ValueError(
                 f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you mean to set "
@@ -195,7 +229,7 @@ def _unwrapped(name: str, result: Any, out_dims: Any, level: Level) -> Any:
         if not isinstance(dim, int):
             raise ValueError(f"vmap({name}, ..., out_dims={out_dims}): out_dims must be numbers or None")
         inner = batch_of(value, level)
-        rank = inner.dim()
+        rank = len(shape_of(inner))
         if not -rank <= dim < rank:
             raise IndexError(
                 f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})"
@@ -208,6 +242,8 @@ def _unwrapped(name: str, result: Any, out_dims: Any, level: Level) -> Any:
 def _each_with_dim(change: Callable[[Any, Any], Any], value: Any, dims: Any, shown: str) -> Any:
     """Return nested results with `change(result, dim)` in the place of each."""
     items = children_of(value)
+    if type(value) is Held:
+        _check_first(shown, value, dims)
     if items is not None:
         each = [dims] * len(items) if dims is None or isinstance(dims, int) else _dims_of(value, dims)
         if each is None or len(each) != len(items):

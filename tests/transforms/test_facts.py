@@ -129,6 +129,10 @@ def test_a_batching_rule_answers_for_a_sample(name, monkeypatch) -> None:
                 tl.func.vmap(lambda *v, f=function: (f(*v), v[0])[1])(*stacked)
             except ExamplesDifferError:
                 answered += 1  # Refusing is the answer of a rule as well.
+            except RuntimeError as error:
+                if "inside a transform cannot be given other memory" not in str(error):
+                    raise
+                answered += 1
             if answered:
                 return
     raise AssertionError("the rule answers for no sample")
