@@ -6046,9 +6046,9 @@ class TensorMethods(TensorMembers):
     @overload
     def to(self, device: Device | builtins.str | builtins.int | None = None, dtype: DtypeLike | None = None, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Self: ...
     @overload
-    def to(self, other: Tensor, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Self: ...
+    def to(self, tensor: Tensor, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Self: ...
     @overload
-    def to(self, other: Tensor | SupportsTorchFunction, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Any:
+    def to(self, tensor: Tensor | SupportsTorchFunction, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Any:
         """Return this tensor with another dtype, on another device, or like another tensor; itself if nothing changes.
 
         Takes `to(dtype)`, `to(device, dtype)`, `to(other)` and the keywords `dtype`, `device`, `non_blocking`, `copy` and
@@ -9785,9 +9785,9 @@ class PlainResults(Tensor):
     @overload
     def to(self, device: Device | builtins.str | builtins.int | None = None, dtype: DtypeLike | None = None, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Tensor: ...
     @overload
-    def to(self, other: Tensor, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Tensor: ...
+    def to(self, tensor: Tensor, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Tensor: ...
     @overload
-    def to(self, other: Tensor | SupportsTorchFunction, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Any:
+    def to(self, tensor: Tensor | SupportsTorchFunction, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: MemoryFormat | None = None) -> Any:
         """Return this tensor with another dtype, on another device, or like another tensor; itself if nothing changes.
 
         Takes `to(dtype)`, `to(device, dtype)`, `to(other)` and the keywords `dtype`, `device`, `non_blocking`, `copy` and
