@@ -176,7 +176,7 @@ def moving(level: Level, values: Any, tangents: Sequence[Any]) -> Any:
 
     The tangents are copied: writing to one of the values must not change what the caller has.
     """
-    level.note_batches(batches_of([*leaves(values), *tangents]))
+    level.batches |= batches_of([*leaves(values), *tangents])
     level.note_given(values)
     rest = iter(tangents)
     return tree_map(lambda v: dual(v, own_tangent(v, next(rest), level), level), values)
