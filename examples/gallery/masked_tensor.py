@@ -16,31 +16,31 @@ from tensorlike import overrides
 
 
 class MaskedTensor(overrides.TensorLike, unhandled=overrides.refuse):
-    """`data` where `mask` is true, and nothing elsewhere."""
+    """`held` where `mask` is true, and nothing elsewhere."""
 
     # For `tensorlike audit`: functions without a rule are refused on purpose.
     __tensor_audit__ = {"refusals": "ok"}
 
     def __init__(self, data: Any, mask: Any = True) -> None:
-        self.data: tl.Tensor = tl.as_tensor(data)
-        self.mask: tl.Tensor = tl.as_tensor(mask, dtype=tl.bool).expand(self.data.shape)
+        self.held: tl.Tensor = tl.as_tensor(data)
+        self.mask: tl.Tensor = tl.as_tensor(mask, dtype=tl.bool).expand(self.held.shape)
 
     def __repr__(self) -> str:
-        values = [str(v) if m else "--" for v, m in zip(self.data.ravel().tolist(), self.mask.ravel().tolist())]
-        return f"MaskedTensor([{', '.join(values)}], shape={tuple(self.data.shape)})"
+        values = [str(v) if m else "--" for v, m in zip(self.held.ravel().tolist(), self.mask.ravel().tolist())]
+        return f"MaskedTensor([{', '.join(values)}], shape={tuple(self.held.shape)})"
 
     @property
     def shape(self) -> tl.Size:
-        return self.data.shape
+        return self.held.shape
 
     def filled(self, value: Any) -> tl.Tensor:
         """An ordinary tensor with `value` where there is none."""
-        return tl.where(self.mask, self.data, tl.as_tensor(value).to(self.data.dtype))
+        return tl.where(self.mask, self.held, tl.as_tensor(value).to(self.held.dtype))
 
     def item(self) -> Any:
         if not self.mask.item():
             raise ValueError("item(): the value is missing; filled(value).item() returns one in its place")
-        return self.data.item()
+        return self.held.item()
 
     def __bool__(self) -> bool:
         return bool(self.item())
@@ -51,7 +51,7 @@ class MaskedTensor(overrides.TensorLike, unhandled=overrides.refuse):
         return cls(tensor)
 
     def __tensorlike_to_dense__(self) -> tl.Tensor:
-        return self.data
+        return self.held
 
 
 # The function, its aliases, the method and the operators at once.
@@ -61,7 +61,7 @@ implements = partial(overrides.implements, variants=True, for_type=MaskedTensor)
 def data_of(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(map(data_of, value))
-    return value.data if isinstance(value, MaskedTensor) else value
+    return value.held if isinstance(value, MaskedTensor) else value
 
 
 def mask_of(value: Any) -> Any:
@@ -76,7 +76,7 @@ def written(result: MaskedTensor, out: Any) -> Any:
         return result
     if not isinstance(out, MaskedTensor):
         return NotImplemented  # a plain tensor has no place for what is missing
-    out.data.copy_(result.data)
+    out.held.copy_(result.held)
     out.mask = result.mask.expand(out.shape)
     return out
 
@@ -162,7 +162,7 @@ def reduces(function: Callable[..., Any], fill: Callable[[Any], Any], all_dims: 
         if not isinstance(input, MaskedTensor):
             input = MaskedTensor(input)
         keywords = {"keepdim": True} if keepdim else {}
-        data = function(input.filled(fill(input.data.dtype)), *(() if dim is None else (dim,)), **keywords, **kwargs)
+        data = function(input.filled(fill(input.held.dtype)), *(() if dim is None else (dim,)), **keywords, **kwargs)
         return written(MaskedTensor(data, present_along(input, dim, keepdim)), out)
 
     implements(function, check=False)(implementation)
@@ -186,8 +186,8 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     input = input if isinstance(input, MaskedTensor) else MaskedTensor(input)
     total: Any = tl.sum(input, dim, keepdim, dtype=dtype)
     # The count is 0 only where the result is missing.
-    count = tl.sum(tl.ones_like(input.data) * input.mask, dim, keepdim).clamp(min=1)
-    return written(MaskedTensor(total.data / count, total.mask), out)
+    count = tl.sum(tl.ones_like(input.held) * input.mask, dim, keepdim).clamp(min=1)
+    return written(MaskedTensor(total.held / count, total.mask), out)
 
 
 @implements(tl.nn.functional.softmax)
@@ -215,7 +215,7 @@ def main() -> None:
 
     # Gradients reach the elements that are there, and no others.
     data = tl.tensor([1.0, 2.0, 9.0], requires_grad=True)
-    tl.mean(tl.square(MaskedTensor(data, [True, True, False]))).data.backward()
+    tl.mean(tl.square(MaskedTensor(data, [True, True, False]))).held.backward()
     print("gradient:", data.grad)
 
     try:

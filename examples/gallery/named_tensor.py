@@ -24,25 +24,25 @@ class NamedTensor(overrides.TensorLike, unhandled=overrides.refuse):
     __tensor_audit__ = {"refusals": "ok"}
 
     def __init__(self, data: Any, names: Names | list[str | None]) -> None:
-        self.data: tl.Tensor = tl.as_tensor(data)
+        self.held: tl.Tensor = tl.as_tensor(data)
         self.names = tuple(names)
         given = [name for name in self.names if name is not None]
-        if len(self.names) != self.data.ndim:
-            raise ValueError(f"NamedTensor: {self.data.ndim} dimensions need as many names, got {self.names}")
+        if len(self.names) != self.held.ndim:
+            raise ValueError(f"NamedTensor: {self.held.ndim} dimensions need as many names, got {self.names}")
         if len(set(given)) < len(given):
             raise ValueError(f"NamedTensor: two dimensions have one name: {self.names}")
 
     def __repr__(self) -> str:
-        return f"NamedTensor({self.data.tolist()}, names={self.names})"
+        return f"NamedTensor({self.held.tolist()}, names={self.names})"
 
     @property
     def shape(self) -> tl.Size:
-        return self.data.shape
+        return self.held.shape
 
     @property
     def sizes(self) -> dict[str | None, int]:
         """The size of each dimension by its name."""
-        return dict(zip(self.names, self.data.shape))
+        return dict(zip(self.names, self.held.shape))
 
     def place(self, dim: Any) -> Any:
         """Return the number of a dimension that is given by name, or numbers for several; numbers stay."""
@@ -55,20 +55,20 @@ class NamedTensor(overrides.TensorLike, unhandled=overrides.refuse):
         return dim
 
     def __bool__(self) -> bool:
-        return bool(self.data)
+        return bool(self.held)
 
     def rename(self, **names: str) -> NamedTensor:
         """Return the same tensor with other names: `x.rename(time="day")`."""
         for name in names:
             self.place(name)
-        return NamedTensor(self.data, [names.get(name, name) if name else name for name in self.names])
+        return NamedTensor(self.held, [names.get(name, name) if name else name for name in self.names])
 
     def align_to(self, *names: str) -> NamedTensor:
         """Return the tensor with its dimensions in this order; new names become dimensions of size 1."""
         missing = [name for name in self.names if name not in names]
         if missing:
             raise ValueError(f"align_to(): {missing} of {self.names} are not among {names}")
-        data = self.data.permute([self.place(name) for name in names if name in self.names])
+        data = self.held.permute([self.place(name) for name in names if name in self.names])
         for index, name in enumerate(names):
             if name not in self.names:
                 data = data.unsqueeze(index)
@@ -84,7 +84,7 @@ class NamedTensor(overrides.TensorLike, unhandled=overrides.refuse):
         return cls(tensor, [f"d{index}" for index in range(tensor.ndim)])
 
     def __tensorlike_to_dense__(self) -> tl.Tensor:
-        return self.data
+        return self.held
 
 
 implements = partial(overrides.implements, variants=True, for_type=NamedTensor)
@@ -93,7 +93,7 @@ implements = partial(overrides.implements, variants=True, for_type=NamedTensor)
 def data_of(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(map(data_of, value))
-    return value.data if isinstance(value, NamedTensor) else value
+    return value.held if isinstance(value, NamedTensor) else value
 
 
 def labelled(result: Any, names: Callable[[tl.Tensor], Names]) -> Any:
@@ -113,9 +113,9 @@ def written(result: Any, out: Any) -> Any:
         return result
     if not isinstance(out, NamedTensor):
         return NotImplemented  # a plain tensor has no place for the names
-    if result.data.ndim == out.data.ndim:
+    if result.held.ndim == out.held.ndim:
         out.names = result.names
-    out.data.copy_(result.data)
+    out.held.copy_(result.held)
     return out
 
 
@@ -180,13 +180,13 @@ def along(function: Callable[..., Any], parameter: str = "dim") -> Callable[...,
         dim = input.place(dim)
         if parameter in bound.arguments:
             bound.arguments[parameter] = dim
-        bound.arguments[next(iter(bound.arguments))] = input.data
+        bound.arguments[next(iter(bound.arguments))] = input.held
 
         def names(tensor: tl.Tensor) -> Names:
-            if tensor.ndim == input.data.ndim:
+            if tensor.ndim == input.held.ndim:
                 return input.names
             dims = dim if isinstance(dim, (tuple, list)) else () if dim is None else (dim,)
-            gone = {d % input.data.ndim for d in dims} or set(range(input.data.ndim))
+            gone = {d % input.held.ndim for d in dims} or set(range(input.held.ndim))
             return tuple(name for index, name in enumerate(input.names) if index not in gone)
 
         result = labelled(function(*bound.args, **bound.kwargs), names)
@@ -214,7 +214,7 @@ for name in ("flip", "roll"):
 @implements(tl.permute)
 def permute(input: NamedTensor, dims: Any) -> NamedTensor:
     dims = input.place(dims)
-    return NamedTensor(input.data.permute(dims), [input.names[d] for d in dims])
+    return NamedTensor(input.held.permute(dims), [input.names[d] for d in dims])
 
 
 @implements(tl.transpose)
@@ -223,17 +223,17 @@ def transpose(input: NamedTensor, dim0: Any, dim1: Any) -> NamedTensor:
     if names:
         first, second = input.place(dim0), input.place(dim1)
         names[first], names[second] = names[second], names[first]
-    return NamedTensor(input.data.transpose(*input.place((dim0, dim1))), names)
+    return NamedTensor(input.held.transpose(*input.place((dim0, dim1))), names)
 
 
 @implements(tl.t)
 def t(input: NamedTensor) -> NamedTensor:
-    return NamedTensor(input.data.t(), input.names[::-1])
+    return NamedTensor(input.held.t(), input.names[::-1])
 
 
 @implements(tl.unsqueeze)
 def unsqueeze(input: NamedTensor, dim: int) -> NamedTensor:
-    data = input.data.unsqueeze(dim)
+    data = input.held.unsqueeze(dim)
     names = list(input.names)
     names.insert(dim % data.ndim, None)
     return NamedTensor(data, names)
@@ -242,9 +242,9 @@ def unsqueeze(input: NamedTensor, dim: int) -> NamedTensor:
 @implements(tl.squeeze)
 def squeeze(input: NamedTensor, dim: Any = None) -> NamedTensor:
     found = input.place(dim if isinstance(dim, (tuple, list)) else (dim,))
-    dims = range(input.data.ndim) if dim is None else {d % input.data.ndim for d in found if input.data.ndim}
+    dims = range(input.held.ndim) if dim is None else {d % input.held.ndim for d in found if input.held.ndim}
     names = [name for index, name in enumerate(input.names) if index not in dims or input.shape[index] != 1]
-    return NamedTensor(input.data.squeeze() if dim is None else input.data.squeeze(input.place(dim)), names)
+    return NamedTensor(input.held.squeeze() if dim is None else input.held.squeeze(input.place(dim)), names)
 
 
 @implements(tl.cat)
@@ -285,7 +285,7 @@ def getitem(self: NamedTensor, index: Any) -> Any:
         else:
             name = next(names)
             kept += [name] if isinstance(part, slice) else []
-    return NamedTensor(self.data[index], kept)
+    return NamedTensor(self.held[index], kept)
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ class TestSuite(TensorLikeSuite):
         return MaskedTensor(tensor, True)
 
     def to_dense(self, operand: Any) -> Any:
-        return operand.data
+        return operand.held
 
 
 DATA = np.array([[1.0, 7.0, 3.0], [4.0, 0.5, 2.0]])
@@ -56,7 +56,7 @@ def test_elementwise_results_are_there_where_all_operands_are(masked: MaskedTens
 def test_masks_are_arranged_with_their_elements(masked: MaskedTensor) -> None:
     for function in (lambda x: x.t(), lambda x: x[:, ::2], lambda x: tl.roll(x, 1, 1), lambda x: x.reshape(3, 2)):
         result = function(masked)
-        assert tl.equal(result.data, function(tl.tensor(DATA)))
+        assert tl.equal(result.held, function(tl.tensor(DATA)))
         assert tl.equal(result.mask, function(tl.tensor(MASK)))
     joined = tl.cat([masked, tl.zeros(1, 3, dtype=tl.float64)])
     assert joined.mask[2].tolist() == [True] * 3
@@ -67,7 +67,7 @@ def test_masks_are_arranged_with_their_elements(masked: MaskedTensor) -> None:
 def test_integers_have_bounds_of_their_own() -> None:
     x = MaskedTensor(tl.tensor([5, 3]), [True, False])
     assert (tl.amax(x).item(), tl.amin(x).item(), tl.argmax(x).item()) == (5, 5, 0)
-    assert tl.amax(x).data.dtype == tl.int64
+    assert tl.amax(x).held.dtype == tl.int64
     with pytest.raises(ValueError, match="the value is missing"):
         x[1].item()
     assert bool(x[0] > 3)
@@ -77,7 +77,7 @@ def test_integers_have_bounds_of_their_own() -> None:
 def test_gradients_reach_the_elements_that_are_there() -> None:
     data = tl.tensor([1.0, 2.0, 9.0], requires_grad=True)
     x = MaskedTensor(data, [True, True, False])
-    (x.mean() * 2 + tl.nn.functional.softmax(x, 0).sum()).data.backward()
+    (x.mean() * 2 + tl.nn.functional.softmax(x, 0).sum()).held.backward()
     assert tl.allclose(data.grad, tl.tensor([1.0, 1.0, 0.0]), atol=1e-6)
 
 
@@ -90,4 +90,4 @@ def test_functions_without_a_rule_are_refused(masked: MaskedTensor) -> None:
 
 def test_pickle(masked: MaskedTensor) -> None:
     copied = pickle.loads(pickle.dumps(masked))
-    assert (copied.data.tolist(), copied.mask.tolist()) == (DATA.tolist(), MASK.tolist())
+    assert (copied.held.tolist(), copied.mask.tolist()) == (DATA.tolist(), MASK.tolist())

@@ -20,7 +20,7 @@ class TestSuite(TensorLikeSuite):
         return NamedTensor(tensor, [None] * tensor.ndim)
 
     def to_dense(self, operand: Any) -> Any:
-        return operand.data
+        return operand.held
 
 
 X = tl.arange(6.0).reshape(2, 3)
@@ -33,16 +33,16 @@ def x() -> NamedTensor:
 
 def test_operands_are_aligned_by_name(x: NamedTensor) -> None:
     turned = NamedTensor(X.t() * 10, ("day", "shop"))
-    assert ((x + turned).names, (x + turned).data.tolist()) == (("shop", "day"), (X * 11).tolist())
+    assert ((x + turned).names, (x + turned).held.tolist()) == (("shop", "day"), (X * 11).tolist())
     shop = NamedTensor([1.0, 2.0], ("shop",))
     assert (shop * x).names == ("shop", "day")
-    assert (x * shop).data.tolist() == (X * tl.tensor([[1.0], [2.0]])).tolist()
+    assert (x * shop).held.tolist() == (X * tl.tensor([[1.0], [2.0]])).tolist()
     outer = shop * NamedTensor([1.0, 2.0, 3.0], ("hour",))
     assert (outer.names, tuple(outer.shape)) == (("shop", "hour"), (2, 3))
 
 
 def test_plain_tensors_and_numbers_take_part_by_position(x: NamedTensor) -> None:
-    assert (x * tl.tensor([1.0, 0.0, 2.0])).data.tolist() == (X * tl.tensor([1.0, 0.0, 2.0])).tolist()
+    assert (x * tl.tensor([1.0, 0.0, 2.0])).held.tolist() == (X * tl.tensor([1.0, 0.0, 2.0])).tolist()
     assert (2 - x).names == ("shop", "day")
     assert (tl.ones(4, 2, 3) + x).names == (None, "shop", "day")
     partly = NamedTensor(tl.ones(2, 2), (None, "shop"))
@@ -75,13 +75,13 @@ def test_plain_tensors_and_numbers_take_part_by_position(x: NamedTensor) -> None
 def test_names_of_results(x: NamedTensor, call: Any, names: tuple[str, ...]) -> None:
     result = call(x)
     assert result.names == names
-    assert result.data.ndim == len(names)
+    assert result.held.ndim == len(names)
 
 
 def test_values_by_name_are_those_by_number(x: NamedTensor) -> None:
-    assert x.sum("day").data.tolist() == X.sum(1).tolist()
-    assert x.permute("day", "shop").data.tolist() == X.t().tolist()
-    assert x.dot(x.rename(day="hour"), "shop").data.tolist() == (X.t() @ X).tolist()
+    assert x.sum("day").held.tolist() == X.sum(1).tolist()
+    assert x.permute("day", "shop").held.tolist() == X.t().tolist()
+    assert x.dot(x.rename(day="hour"), "shop").held.tolist() == (X.t() @ X).tolist()
     assert not bool(x.sum() > 100)
     assert x.sizes == {"shop": 2, "day": 3}
 
@@ -101,7 +101,7 @@ def test_errors(x: NamedTensor) -> None:
 
 def test_gradients_and_copies(x: NamedTensor) -> None:
     leaf = tl.ones(3, requires_grad=True)
-    (x * NamedTensor(leaf, ("day",))).sum().data.backward()
+    (x * NamedTensor(leaf, ("day",))).sum().held.backward()
     assert leaf.grad.tolist() == X.sum(0).tolist()
     copied = pickle.loads(pickle.dumps(x))
-    assert (copied.names, copied.data.tolist()) == (x.names, X.tolist())
+    assert (copied.names, copied.held.tolist()) == (x.names, X.tolist())

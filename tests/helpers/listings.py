@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 #: A listing in Python and, directly below it, the text that it prints.
@@ -24,7 +26,9 @@ def run_listings(page: Path) -> Iterator[tuple[str, str, str]]:
     A listing may end in an error, if the page says so: the lines that tell of it then count as printed.
     """
     text = page.read_text(encoding="utf-8")
-    namespace: dict[str, Any] = {"__name__": page.stem.replace("-", "_")}
+    # A module that can be imported, so that what the listings define can be pickled as it can where readers run them.
+    module = sys.modules[page.stem.replace("-", "_")] = ModuleType(page.stem.replace("-", "_"))
+    namespace: dict[str, Any] = vars(module)
     for listing in LISTING.finditer(text):
         # Lines count from the top of the page, so that a traceback points into it.
         code = "\n" * text[: listing.start("code")].count("\n") + listing["code"]
