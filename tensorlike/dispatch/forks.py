@@ -4,13 +4,16 @@
 A child has one thread, the one that forked. A lock which another thread held stays locked there for ever, and the work
 of that thread is never finished. So each lock of the library is replaced in the child, and each table is written so
 that an interrupted build starts again. Imports have locks that cannot be replaced: a fork waits for those of this
-library and of the arrays beneath it that are under way.
+library and of the arrays beneath it that are under way. What is registered last runs first before a fork, and
+`logging` registers that its lock is taken. So it is imported before: an import that makes a logger would else wait for
+the fork, and the fork for the import.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import logging  # noqa: F401  # 2 ms; see Note [After a fork]
 import os
 import sys
 import threading
