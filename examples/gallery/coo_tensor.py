@@ -93,6 +93,28 @@ def densely(function: Any, *args: Any, **kwargs: Any) -> Any:
     return overrides.to_dense(CooTensor, function, (CooTensor,), args, kwargs)
 
 
+@implements(tl.detach)
+def detach(input: CooTensor) -> CooTensor:
+    return CooTensor(input.indices, input.values.detach(), input.shape)
+
+
+@implements(tl.Tensor.requires_grad_)
+def requires_grad_(self: CooTensor, requires_grad: bool = True) -> CooTensor:
+    if requires_grad and not self.values.requires_grad:
+        raise TypeError("a CooTensor is no leaf: make it of values that require grad")
+    return self
+
+
+@implements(tl.Tensor.copy_)
+def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    if not isinstance(self, CooTensor):
+        return self.copy_(src.to_dense())
+    if not (isinstance(src, CooTensor) and self.shape == src.shape):
+        return NotImplemented
+    self.indices, self.values = src.indices.clone(), src.values.clone()
+    return self
+
+
 # Elementwise functions that leave zero at zero are computed on the values: sin, sqrt, x * 2, but not cos and x + 1.
 # Each call is tried on a zero, as clamp(min=0) leaves it and clamp(min=1) does not.
 def elementwise(function: Callable[..., Any]) -> None:

@@ -60,6 +60,18 @@ class QuantizedTensor(overrides.TensorLike, unhandled=overrides.to_dense):
     def ndim(self) -> int:
         return self.stored.ndim
 
+    @property
+    def data(self) -> QuantizedTensor:
+        return QuantizedTensor(self.stored, self.scale, self.zero_point)
+
+    @data.setter
+    def data(self, value: QuantizedTensor) -> None:
+        if not isinstance(value, QuantizedTensor):
+            raise TypeError("the data of a QuantizedTensor are quantised: quantize() them first")
+        self.stored, self.scale, self.zero_point = value.stored, value.scale, value.zero_point
+
+    real = data  # Of real numbers the whole.
+
     def centred(self) -> tl.Tensor:
         """The integers less the zero point, as int32: sums of their products do not overflow."""
         return self.stored.to(tl.int32) - self.zero_point
@@ -81,6 +93,21 @@ implements = partial(overrides.implements, variants=True, for_type=QuantizedTens
 
 def densely(function: Any, *args: Any, **kwargs: Any) -> Any:
     return overrides.to_dense(QuantizedTensor, function, (QuantizedTensor,), args, kwargs)
+
+
+@implements(tl.detach)
+def detach(input: QuantizedTensor) -> QuantizedTensor:
+    return input.data
+
+
+@implements(tl.Tensor.copy_)
+def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    if not isinstance(self, QuantizedTensor):
+        return self.copy_(src.to_dense())
+    if not isinstance(src, QuantizedTensor):
+        return NotImplemented  # Rounding is asked for by name: quantize().
+    self.stored, self.scale, self.zero_point = src.stored.clone(), src.scale, src.zero_point
+    return self
 
 
 def like(x: QuantizedTensor, stored: tl.Tensor) -> QuantizedTensor:

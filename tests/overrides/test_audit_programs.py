@@ -59,7 +59,7 @@ WRONG = {
     "optimizing": T.lerp_,
     "gradient": T.log,
     "custom_function": tl.pow,
-    "batching": T.matmul,
+    "batching": tl.dot,
     "jacobian": tl.expm1,
     "forward_derivative": tl.atan,
 }

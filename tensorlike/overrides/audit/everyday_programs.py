@@ -393,20 +393,20 @@ def custom_function(tl: Any, make: Any) -> Any:
     return Cube.apply(make(tl.tensor([0.5, 2.0])))
 
 
-@_program("gradients", "subclass")
+@_program("gradients")
 def batching(tl: Any, make: Any) -> Any:
     """A function of one row for all rows: vmap."""
     x = make(tl.tensor([[0.5, -1.0], [2.0, 1.5]]))
     return tl.func.vmap(lambda row: tl.dot(row, row))(x)
 
 
-@_program("gradients", "subclass")
+@_program("gradients")
 def jacobian(tl: Any, make: Any) -> Any:
     """A Jacobian: jacrev."""
     return tl.func.jacrev(lambda v: tl.expm1(v))(make(tl.tensor([0.5, 2.0])))
 
 
-@_program("gradients", "subclass")
+@_program("gradients")
 def forward_derivative(tl: Any, make: Any) -> Any:
     """A derivative in one direction: jvp."""
     x, tangent = make(tl.tensor([0.5, 2.0])), make(tl.tensor([1.0, -1.0]))
