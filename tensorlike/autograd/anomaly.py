@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import traceback
 import warnings
 from typing import Any
 
@@ -49,8 +50,6 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 class _Tracebacks(NodeObserver):
     def saw(self, node: Node) -> None:
-        import traceback  # 1 ms of the import
-
         if "traceback_" not in node.metadata:
             frames = [f for f in traceback.extract_stack() if not f.filename.startswith((_PACKAGE, "<tensorlike"))]
             node.metadata["traceback_"] = traceback.format_list(frames)

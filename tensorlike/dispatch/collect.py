@@ -105,6 +105,8 @@ def strays(value: Any, tensors: bool = False) -> Sequence[Any]:
         return ()
     if not tensors and issubclass(kind, tuple(TENSOR_TYPES)):
         return ()
+    if issubclass(kind, type) and issubclass(value, tuple(TENSOR_TYPES)):
+        return ()  # A class of tensors, which names a dtype: `x.type(tl.Tensor)`.
     return (value,) if has_handler(value) else ()
 
 

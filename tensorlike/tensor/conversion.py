@@ -235,7 +235,7 @@ def type(self: Tensor, dtype: None = None, non_blocking: bool = False) -> str: .
 @overload
 def type(self: Tensor, dtype: Any, non_blocking: bool = False) -> Tensor: ...
 @tensor_method(linear_in=("self",))
-def type(self: Tensor, dtype: object = None, non_blocking: bool = False) -> Any:
+def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Return the name of this tensor's type, or this tensor with another dtype.
 
     Takes dtypes, the legacy types and their names: `x.type(tl.DoubleTensor)`, `x.type("torch.DoubleTensor")`.

@@ -150,7 +150,8 @@ def _asked(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return NotImplemented
     types = plan_for(tuple(kinds)).types
     for kind in types:
-        if not inherits_default(kind):
+        # Tensors in chunks hold others, as those of a transform do: they answer the calls that it makes.
+        if not inherits_default(kind) and not getattr(kind, "_tl_transformed", False):
             result = kind.__torch_function__(func, types, args, kwargs)  # type: ignore[attr-defined]
             if result is not NotImplemented:
                 return result

@@ -60,7 +60,7 @@ def register_named(kind: type) -> None:
         new = data.ndim - len(names)  # Those of a batch or a Jacobian come first, those of an example last.
         return NamedTensor(data, (None,) * new + names if new >= 0 else names[-new:])
 
-    register_pytree_node(kind, lambda v: ([v.data], v.names), unflatten)
+    register_pytree_node(kind, lambda v: ([v.held], v.names), unflatten)
 
 
 def register_secret(kind: type) -> None:
@@ -72,7 +72,7 @@ REGISTRATIONS: dict[type, Callable[[type], None]] = {
     DualTensor: by_fields("primal", "tangent"),
     GaussianTensor: by_fields("mu", "variance"),
     IntervalTensor: by_fields("lower", "upper"),
-    MaskedTensor: by_fields("data", "mask"),
+    MaskedTensor: by_fields("held", "mask"),
     NamedTensor: register_named,
     QuantizedTensor: by_fields("stored"),
     SecretTensor: register_secret,
@@ -111,8 +111,8 @@ ROWS = [
     Row(IntervalTensor, lambda t: IntervalTensor(t, t.clone()), lambda v: v.lower, lambda x: x * 3.0),
     Row(LazyTensor, LazyTensor, dense),
     Row(LoggingTensor, lambda t: LoggingTensor.of(t, Log()), lambda v: v.as_subclass(tl.Tensor)),
-    Row(MaskedTensor, MaskedTensor, lambda v: v.data),
-    Row(NamedTensor, lambda t: NamedTensor(t, ("row", "column")[-t.ndim :]), lambda v: v.data),
+    Row(MaskedTensor, MaskedTensor, lambda v: v.held),
+    Row(NamedTensor, lambda t: NamedTensor(t, ("row", "column")[-t.ndim :]), lambda v: v.held),
     Row(QuantizedTensor, QuantizedTensor.__tensorlike_from_dense__, dense),
     Row(SecretTensor, SecretTensor.__tensorlike_from_dense__, dense, lambda x: x + x),
     Row(DiagonalMatrix, DiagonalMatrix, lambda v: v.values, lambda x: x * 3.0, tl.trace),
