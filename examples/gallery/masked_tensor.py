@@ -215,7 +215,8 @@ def main() -> None:
 
     # Gradients reach the elements that are there, and no others.
     data = tl.tensor([1.0, 2.0, 9.0], requires_grad=True)
-    tl.mean(tl.square(MaskedTensor(data, [True, True, False]))).held.backward()
+    squares: MaskedTensor = tl.square(MaskedTensor(data, [True, True, False]))
+    tl.mean(squares).held.backward()
     print("gradient:", data.grad)
 
     try:
