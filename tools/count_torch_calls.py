@@ -1,6 +1,6 @@
-"""Count the calls of PyTorch's functions in Git repositories: the data of `tensorlike/overrides/audit/most_called.txt`.
+"""Count the calls of PyTorch's functions in Git repositories: the data of `tensorlike/audit/most_called.txt`.
 
-    python tools/count_torch_calls.py LINES NAME=GIT_FOLDER ... > tensorlike/overrides/audit/most_called.txt
+    python tools/count_torch_calls.py LINES NAME=GIT_FOLDER ... > tensorlike/audit/most_called.txt
 
 In each Python file at HEAD that imports torch, tests left out, calls are read off the syntax tree. A function is
 counted where its name leads to torch through the file's imports; a method where its name is one of torch.Tensor's and

@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import tensorlike as tl  # noqa: E402
-from tensorlike.overrides.audit import Outcome  # noqa: E402
-from tensorlike.overrides.audit.model import Totals  # noqa: E402
+from tensorlike.audit import Outcome  # noqa: E402
+from tensorlike.audit.model import Totals  # noqa: E402
 
 PAGE = ROOT / "docs" / "writing-a-tensor-like-type.md"
 PICTURE = ROOT / "docs" / "_static" / "audit.svg"

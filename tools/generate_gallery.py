@@ -71,7 +71,7 @@ def audited(stem: str, name: str) -> dict[str, float]:
 
 def words(counts: dict[str, float]) -> Iterator[tuple[Any, int]]:
     """Yield the words that calls of a type are counted under, in the order of the table, with their numbers."""
-    from tensorlike.overrides.audit import Outcome
+    from tensorlike.audit import Outcome
 
     yield from ((word, int(counts[word.value])) for word in Outcome if word.value in counts)
 

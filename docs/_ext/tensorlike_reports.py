@@ -16,7 +16,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 import tensorlike as tl
-from tensorlike.overrides.audit import cli
+from tensorlike.audit import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -40,7 +40,7 @@ def write_audit(path: Path) -> None:
     target = f"{EXAMPLES / 'scalar_tensor.py'}:ScalarTensor"
     report, _, _ = cli.audited(parser.parse_args([target, "--make", "ScalarTensor(2, 2.0)"]))
     report.target = "examples/scalar_tensor.py:ScalarTensor"
-    from tensorlike.overrides.audit.html import to_html
+    from tensorlike.audit.html import to_html
 
     path.write_text(to_html(report), encoding="utf-8")
 

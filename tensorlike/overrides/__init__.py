@@ -19,7 +19,6 @@ from tensorlike.dispatch import (
 from tensorlike.tensor.tensor import disabled_torch_function
 
 from . import ignored as _ignored  # noqa: F401 - what it says is registered by importing it
-from .audit import audit
 from .explain import explain
 from .introspection import (
     get_default_nowrap_functions,
@@ -34,6 +33,8 @@ from .modes import BaseTorchFunctionMode
 from .trace import trace
 
 if TYPE_CHECKING:
+    from tensorlike.audit import audit
+
     from .pairwise import register, unregister
     from .policies import refuse, rewrap, to_dense
     from .writing import TensorLike, implements
@@ -70,16 +71,18 @@ __all__ = [
     "wrap_torch_function",
 ]
 
+# The audit is a package above this one.
 _LAZY = {
-    "_get_current_function_mode": "modes",
-    "_get_current_function_mode_stack": "modes",
-    "TensorLike": "writing",
-    "implements": "writing",
-    "refuse": "policies",
-    "register": "pairwise",
-    "rewrap": "policies",
-    "to_dense": "policies",
-    "unregister": "pairwise",
+    "audit": "tensorlike.audit",
+    "_get_current_function_mode": ".modes",
+    "_get_current_function_mode_stack": ".modes",
+    "TensorLike": ".writing",
+    "implements": ".writing",
+    "refuse": ".policies",
+    "register": ".pairwise",
+    "rewrap": ".policies",
+    "to_dense": ".policies",
+    "unregister": ".pairwise",
 }
 
 
@@ -90,5 +93,5 @@ def __getattr__(name: str) -> Any:
         return absent(__name__, name)
     from importlib import import_module
 
-    found = globals()[name] = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    found = globals()[name] = getattr(import_module(_LAZY[name], __name__), name)
     return found

@@ -8,12 +8,15 @@ from typing import Any
 __all__ = ["as_script_data", "rendered"]
 
 
-def rendered(template: str, **values: Any) -> str:
-    """Return a template of this package with `values`. Raises ImportError when Jinja2 is not installed."""
+def rendered(package: str, template: str, **values: Any) -> str:
+    """Return a template of `package` with `values`; it may extend `page.html.j2`, which stands in this folder.
+
+    Raises ImportError when Jinja2 is not installed.
+    """
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("tensorlike.overrides", package_path=""),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(each, package_path="") for each in (package, "tensorlike.overrides")]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

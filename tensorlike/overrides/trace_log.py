@@ -244,6 +244,7 @@ class TraceLog:
         span = max(end - begin, 1e-9)
         try:
             return rendered(
+                "tensorlike.overrides",
                 "trace.html.j2",
                 records=records,
                 duration=_duration,

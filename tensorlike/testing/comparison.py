@@ -11,9 +11,9 @@ import numpy as np
 
 from tensorlike._library_name import LIBRARY
 from tensorlike._originals import tl
+from tensorlike.audit.making import TO_DENSE
 from tensorlike.dispatch import DisableTorchFunctionSubclass, handle_torch_function, has_torch_function
 from tensorlike.dispatch.errors import function_name
-from tensorlike.overrides.audit.making import TO_DENSE
 from tensorlike.tensor.creation import as_tensor
 from tensorlike.tensor.tensor import Tensor
 

@@ -141,7 +141,7 @@ class TorchFunctions(CoveredFunctions):
 
     @functools.cached_property
     def _api(self) -> Any:
-        from tensorlike.overrides.audit.api_torch import TorchApi
+        from tensorlike.audit.api_torch import TorchApi
 
         return TorchApi()
 

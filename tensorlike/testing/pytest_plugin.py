@@ -110,7 +110,7 @@ def _check_writable(option: str, file: str | None) -> None:
 
 
 def _recorders(asked: list[str], api: str | None) -> Iterator[tuple[str, Recorder]]:
-    from tensorlike.overrides.audit.making import AuditError, target
+    from tensorlike.audit.making import AuditError, target
 
     from .covered_functions import functions_for
     from .override_coverage import Recorder
@@ -327,8 +327,8 @@ class OverrideCoverage:
 def fail_unless_overridden(func: Callable[..., Any], kind: type, *, operand: str | None = None, **how: Any) -> None:
     """Fail the test unless the type itself answers `func`: what the fixture `assert_overridden` is."""
     __tracebackhide__ = True
+    from tensorlike.audit import Outcome
     from tensorlike.overrides import audit
-    from tensorlike.overrides.audit import Outcome
 
     from .override_coverage import inherits_default
 
@@ -355,7 +355,7 @@ def fail_unless_overridden(func: Callable[..., Any], kind: type, *, operand: str
 
 @functools.cache
 def _api(name: str) -> Any:
-    from tensorlike.overrides.audit.api import api_named
+    from tensorlike.audit.api import api_named
 
     return api_named(name)
 

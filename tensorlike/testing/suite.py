@@ -28,12 +28,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from tensorlike.autograd import grad
-from tensorlike.autograd.tensor_base import wrap
-from tensorlike.dispatch.pytree import instances
-from tensorlike.dispatch.signature import NESTED
-from tensorlike.overrides.audit.arguments import at, difference, lost, mapped, shown_call
-from tensorlike.overrides.audit.metadata import (
+from tensorlike.audit.arguments import at, difference, lost, mapped, shown_call
+from tensorlike.audit.metadata import (
     Metadata,
     attribute_reader,
     carried,
@@ -43,6 +39,10 @@ from tensorlike.overrides.audit.metadata import (
     same,
     takes_marks,
 )
+from tensorlike.autograd import grad
+from tensorlike.autograd.tensor_base import wrap
+from tensorlike.dispatch.pytree import instances
+from tensorlike.dispatch.signature import NESTED
 from tensorlike.tensor.tensor import Tensor
 
 from .suite_calls import Case, cases, output_cases, suite_api

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorlike.audit.api import Call, TensorlikeApi, _adapted
+from tensorlike.audit.arguments import Place, at, copied, fitted, places, replaced
 from tensorlike.autograd.tensor_base import wrap
-from tensorlike.overrides.audit.api import Call, TensorlikeApi, _adapted
-from tensorlike.overrides.audit.arguments import Place, at, copied, fitted, places, replaced
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.testing.samples import serving
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from tensorlike.overrides.audit.programs import PROGRAMS, Program, Runner
+from tensorlike.audit.programs import PROGRAMS, Program, Runner
 from tensorlike.overrides.introspection import resolve_name
 from tensorlike.tensor.tensor import Tensor
 

@@ -24,6 +24,7 @@ PACKAGE = Path(tensorlike.__file__).parent
 FILES = sorted(
     path
     for pattern in (
+        "audit/**/*.py",
         "dispatch/**/*.py",
         "autograd/**/*.py",
         "transforms/**/*.py",
@@ -68,17 +69,17 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "dispatch/tracebacks.py": {"a value of a variable of the environment": "full", "a library": "numpy"},
     "dispatch/tracing.py": {QUESTION: "mode type"},
     "overrides/__init__.py": {POLICY: "to_dense"},
-    "overrides/audit/api.py": {PARAMETER: "data device dim dtype gradient size bool float int", OTHER_FORMAT: "cpu"},
-    "overrides/audit/api_torch.py": {PARAMETER: "diagonal dim shape size grad index device tensor values"},
-    "overrides/audit/answering_code.py": {OTHER_FORMAT: "numpy type"},
-    "overrides/audit/baseline.py": {OTHER_FORMAT: "type"},
-    "overrides/audit/cli.py": {POLICY: "to_dense"},
-    "overrides/audit/continuous.py": {OPTION: "to_dense"},
-    "overrides/audit/compare.py": {OPTION: "to_dense", OTHER_FORMAT: "type"},
-    "overrides/audit/making.py": {OPTION: "to_dense", TEXT: "t"},
-    "overrides/audit/everyday_programs.py": {DEVICE: "cpu", TEXT: "positive"},
-    "overrides/audit/outcomes.py": {OTHER_FORMAT: "dim"},
-    "overrides/audit/written.py": {
+    "audit/api.py": {PARAMETER: "data device dim dtype gradient size bool float int", OTHER_FORMAT: "cpu"},
+    "audit/api_torch.py": {PARAMETER: "diagonal dim shape size grad index device tensor values"},
+    "audit/answering_code.py": {OTHER_FORMAT: "numpy type"},
+    "audit/baseline.py": {OTHER_FORMAT: "type"},
+    "audit/cli.py": {POLICY: "to_dense"},
+    "audit/continuous.py": {OPTION: "to_dense"},
+    "audit/compare.py": {OPTION: "to_dense", OTHER_FORMAT: "type"},
+    "audit/making.py": {OPTION: "to_dense", TEXT: "t"},
+    "audit/everyday_programs.py": {DEVICE: "cpu", TEXT: "positive"},
+    "audit/outcomes.py": {OTHER_FORMAT: "dim"},
+    "audit/written.py": {
         OPERATOR: "__abs__ __add__ __and__ __eq__ __floordiv__ __ge__ __getitem__ __gt__ __invert__ __le__ __lshift__ "
         "__lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __or__ __pow__ __rshift__ __setitem__ __sub__ __truediv__ "
         "__xor__",
@@ -87,15 +88,15 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         PARAMETER: "tensor",
         "a form as code writes it: `for row in x`": "unbind",
     },
-    "overrides/audit/model.py": {OTHER_FORMAT: "name equal type", TEXT: "dtype shape"},
-    "overrides/audit/options.py": {OPTION: "to_dense"},
-    "overrides/audit/outputs.py": {OTHER_FORMAT: "name new type"},
-    "overrides/audit/packages.py": {OPTION: "to_dense", TEXT: "type"},
-    "overrides/audit/repro.py": {PARAMETER: "device dtype layout"},
-    "overrides/audit/run.py": {KIND: "alias"},
-    "overrides/audit/starting_point.py": {POLICY: "to_dense", PARAMETER: "type", "the module": "numpy"},
-    "overrides/audit/terminal.py": {OTHER_FORMAT: "fold dim"},
-    "overrides/audit/arguments.py": {OTHER_FORMAT: "bfloat16"},
+    "audit/model.py": {OTHER_FORMAT: "name equal type", TEXT: "dtype shape"},
+    "audit/options.py": {OPTION: "to_dense"},
+    "audit/outputs.py": {OTHER_FORMAT: "name new type"},
+    "audit/packages.py": {OPTION: "to_dense", TEXT: "type"},
+    "audit/repro.py": {PARAMETER: "device dtype layout"},
+    "audit/run.py": {KIND: "alias"},
+    "audit/starting_point.py": {POLICY: "to_dense", PARAMETER: "type", "the module": "numpy"},
+    "audit/terminal.py": {OTHER_FORMAT: "fold dim"},
+    "audit/arguments.py": {OTHER_FORMAT: "bfloat16"},
     "overrides/methods.py": {
         PROTOCOL: "__array__ __bool__ __complex__ __contains__ __eq__ __float__ __format__ __getitem__ __index__ "
         "__int__ __len__ __ne__ __reversed__ __setitem__"

@@ -99,8 +99,8 @@ def test_commands_are_parsed(page: str, command: str, monkeypatch: pytest.Monkey
         assert given <= known.names
         return
     parsed: list[Any] = []
-    # By its name, `tensorlike.overrides.audit` is the function.
-    cli = importlib.import_module("tensorlike.overrides.audit.cli")
+    # By its name, `tensorlike.audit` is the function.
+    cli = importlib.import_module("tensorlike.audit.cli")
     monkeypatch.setattr(cli, "run", lambda options: parsed.append(options) or 0)
     arguments = words[words.index("audit") :]
     assert command_line.main(arguments) == 0

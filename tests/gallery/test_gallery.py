@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorlike.overrides.audit import Outcome
+from tensorlike.audit import Outcome
 from tools import generate_gallery
 from tools.generate_gallery import AUDITS, DOCS, FOLDER, GALLERY, ROOT
 

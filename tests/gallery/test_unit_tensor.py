@@ -8,7 +8,7 @@ import pytest
 
 import tensorlike as tl
 from examples.gallery.unit_tensor import RULES, UnitError, UnitTensor, compares, forgets, quantity
-from tensorlike.overrides.audit import Outcome
+from tensorlike.audit import Outcome
 from tensorlike.testing import TensorLikeSuite
 
 

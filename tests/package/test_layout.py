@@ -13,7 +13,7 @@ OPS = ROOT / "tensorlike" / "tensor" / "ops"
 SAMPLES = ROOT / "tensorlike" / "testing" / "samples"
 #: Tests of what is no operation: folders as the package has them, and what the tests share.
 OTHERS = {
-    "array_api", "as_torch", "autograd", "cpp", "dask", "data", "dispatch", "distributions", "docs", "gallery",
+    "array_api", "as_torch", "audit", "autograd", "cpp", "dask", "data", "dispatch", "distributions", "docs", "gallery",
     "helpers", "library", "native", "optim", "overrides", "package", "parity", "random_programs", "reliability",
     "serialization", "sparse", "tensor", "testing", "transforms", "utils", "vs_torch",
 }  # fmt: skip

@@ -327,9 +327,9 @@ READERS = {
     "__main__.py": "show_config() is what it prints",
     "_utils.py": "pickles name `torch` in it",
     "as_torch": "serves the public names",
-    "overrides/audit/api.py": "the version and the folder",
-    "overrides/audit/making.py": "`tl` in the user's expressions",
-    "overrides/audit/outputs.py": "the version",
+    "audit/api.py": "the version and the folder",
+    "audit/making.py": "`tl` in the user's expressions",
+    "audit/outputs.py": "the version",
     "utils/benchmark/utils/timer.py": "`torch` in the user's statements",
 }
 

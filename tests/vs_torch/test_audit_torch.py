@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from tensorlike.__main__ import main
+from tensorlike.audit import AuditError, AuditReport, Outcome, SignatureFault, ValueCheck
+from tensorlike.audit.api import api_named
+from tensorlike.audit.html import to_html
 from tensorlike.overrides import audit, trace
-from tensorlike.overrides.audit import AuditError, AuditReport, Outcome, SignatureFault, ValueCheck
-from tensorlike.overrides.audit.api import api_named
-from tensorlike.overrides.audit.html import to_html
 
 
 class Marked(torch.Tensor):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from tensorlike.audit.api import api_named
 from tensorlike.overrides import explain
-from tensorlike.overrides.audit.api import api_named
 from tensorlike.overrides.trace_torch import NEVER_ASKS, first_call
 from tensorlike.testing.coverage_report import CoverageReport, TypeCoverage
 from tensorlike.testing.covered_functions import functions_for

@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def json_schema() -> str:
     """Return the JSON Schema of what `--json` writes, of comparisons and of baselines."""
-    folder = importlib.resources.files("tensorlike.overrides.audit")
+    folder = importlib.resources.files("tensorlike.audit")
     schema = json.loads(folder.joinpath("schema", "audit-2.json").read_text(encoding="utf-8"))
     schema["$defs"]["outcome"] = {
         "description": "A word that calls are counted under.",

@@ -12,14 +12,14 @@ import tensorlike as tl
 from examples.logging_tensor import LoggingTensor
 from examples.metadata_tensor import MetadataTensor
 from examples.scalar_tensor import FallbackScalarTensor, ScalarTensor
-from tensorlike.dispatch.core import CLEAR, PLAIN, STATE
-from tensorlike.overrides.audit import (
+from tensorlike.audit import (
     AuditReport,
     AuditRow,
     Outcome,
     SignatureFault,
     ValueCheck,
 )
+from tensorlike.dispatch.core import CLEAR, PLAIN, STATE
 from tests.helpers.held import Held, raw
 
 audit = tl.overrides.audit

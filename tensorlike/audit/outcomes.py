@@ -23,7 +23,7 @@ __all__ = ["FAULTY", "STYLES", "Outcome", "legend", "read_outcome"]
 class Outcome(enum.Enum):
     """The word that a call is counted under: its value in JSON, and its attributes.
 
-    >>> from tensorlike.overrides.audit import Outcome
+    >>> from tensorlike.audit import Outcome
     >>> Outcome.TYPE_LOST.label
     'type lost'
     """

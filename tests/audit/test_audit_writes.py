@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import tensorlike as tl
-from tensorlike.overrides.audit import AuditReport, Outcome, ValueCheck, audit
+from tensorlike.audit import AuditReport, Outcome, ValueCheck, audit
 
 Rule = Callable[..., Any]
 ADDED = 100.0

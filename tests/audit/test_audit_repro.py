@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tensorlike.__main__ import main
-from tensorlike.overrides.audit.parallel import available_jobs
+from tensorlike.audit.parallel import available_jobs
 
 TYPES = """
 import os

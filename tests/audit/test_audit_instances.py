@@ -6,11 +6,11 @@ import pytest
 
 import tensorlike as tl
 from examples.scalar_tensor import ScalarTensor
+from tensorlike.audit import AuditError, Outcome
+from tensorlike.audit.api import TensorlikeApi
+from tensorlike.audit.model import PROGRAM, WRITTEN
+from tensorlike.audit.run import matching
 from tensorlike.dispatch.registry import REGISTRY
-from tensorlike.overrides.audit import AuditError, Outcome
-from tensorlike.overrides.audit.api import TensorlikeApi
-from tensorlike.overrides.audit.model import PROGRAM, WRITTEN
-from tensorlike.overrides.audit.run import matching
 from tensorlike.overrides.ignored import asked
 from tests.helpers.held import Held
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import tensorlike as tl
-from tensorlike.overrides.audit.html import to_html
-from tensorlike.overrides.audit.model import (
+from tensorlike.audit.html import to_html
+from tensorlike.audit.model import (
     AuditReport,
     AuditRow,
     Outcome,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tensorlike.__main__ import main
-from tensorlike.overrides.audit.starting_point import KINDS
+from tensorlike.audit.starting_point import KINDS
 
 pytestmark = pytest.mark.usefixtures("inside")
 

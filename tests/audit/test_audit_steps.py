@@ -7,11 +7,11 @@ import pytest
 
 import tensorlike as tl
 from tensorlike.__main__ import main
+from tensorlike.audit import cli, next_steps
+from tensorlike.audit.making import instances_of
+from tensorlike.audit.next_steps import advice, carried, missing, most_called, policies
+from tensorlike.audit.run import Auditor
 from tensorlike.overrides import TensorLike, refuse, rewrap, to_dense
-from tensorlike.overrides.audit import cli, next_steps
-from tensorlike.overrides.audit.making import instances_of
-from tensorlike.overrides.audit.next_steps import advice, carried, missing, most_called, policies
-from tensorlike.overrides.audit.run import Auditor
 
 SOME = ["tensorlike.c*", "tensorlike.Tensor.[a-c]*"]
 

@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from tensorlike.__main__ import main
-from tensorlike.overrides.audit import AuditReport
-from tensorlike.overrides.audit.continuous import json_schema
+from tensorlike.audit import AuditReport
+from tensorlike.audit.continuous import json_schema
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads(json_schema())
@@ -217,7 +217,7 @@ def test_all_types_of_a_package(package: Path, capsys: pytest.CaptureFixture[str
 def test_the_page_shows_commands_that_there_are() -> None:
     import argparse
 
-    from tensorlike.overrides.audit import cli
+    from tensorlike.audit import cli
 
     parser = argparse.ArgumentParser()
     cli.add_arguments(parser)

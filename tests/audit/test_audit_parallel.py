@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from tensorlike.__main__ import main
-from tensorlike.overrides.audit import AuditReport, AuditRow, Outcome, audit
-from tensorlike.overrides.audit.making import instances_of
-from tensorlike.overrides.audit.packages import audit_package
-from tensorlike.overrides.audit.parallel import Audited, End, available_jobs, in_children, in_workers
-from tensorlike.overrides.audit.run import Auditor
-from tensorlike.overrides.audit.terminal import progress_bar
+from tensorlike.audit import AuditReport, AuditRow, Outcome, audit
+from tensorlike.audit.making import instances_of
+from tensorlike.audit.packages import audit_package
+from tensorlike.audit.parallel import Audited, End, available_jobs, in_children, in_workers
+from tensorlike.audit.run import Auditor
+from tensorlike.audit.terminal import progress_bar
 
 needs_workers = pytest.mark.skipif(not available_jobs(), reason="workers are forked on Linux alone")
 

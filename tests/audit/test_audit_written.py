@@ -5,15 +5,15 @@ import os
 import pytest
 
 import tensorlike as tl
+from tensorlike.audit import AuditReport, Outcome
+from tensorlike.audit.api import api_named
+from tensorlike.audit.making import instances_of
+from tensorlike.audit.parallel import available_jobs
+from tensorlike.audit.run import Auditor
+from tensorlike.audit.sections import extra_rows
+from tensorlike.audit.terminal import headline
+from tensorlike.audit.written import NAMESPACE, written_forms
 from tensorlike.overrides import TensorLike, audit, rewrap
-from tensorlike.overrides.audit import AuditReport, Outcome
-from tensorlike.overrides.audit.api import api_named
-from tensorlike.overrides.audit.making import instances_of
-from tensorlike.overrides.audit.parallel import available_jobs
-from tensorlike.overrides.audit.run import Auditor
-from tensorlike.overrides.audit.sections import extra_rows
-from tensorlike.overrides.audit.terminal import headline
-from tensorlike.overrides.audit.written import NAMESPACE, written_forms
 
 
 class Marked(tl.Tensor):

@@ -11,8 +11,7 @@ import pytest
 
 import tensorlike as tl
 from tensorlike.__main__ import main
-from tensorlike.overrides import TensorLike, implements, refuse, rewrap
-from tensorlike.overrides.audit import (
+from tensorlike.audit import (
     AuditError,
     AuditReport,
     AuditRow,
@@ -21,11 +20,12 @@ from tensorlike.overrides.audit import (
     SignatureProblem,
     audit,
 )
-from tensorlike.overrides.audit.baseline import Baseline
-from tensorlike.overrides.audit.continuous import json_schema
-from tensorlike.overrides.audit.html import to_html
-from tensorlike.overrides.audit.outcomes import FAULTY, legend
-from tensorlike.overrides.audit.terminal import headline
+from tensorlike.audit.baseline import Baseline
+from tensorlike.audit.continuous import json_schema
+from tensorlike.audit.html import to_html
+from tensorlike.audit.outcomes import FAULTY, legend
+from tensorlike.audit.terminal import headline
+from tensorlike.overrides import TensorLike, implements, refuse, rewrap
 
 ROOT = Path(__file__).parents[2]
 
@@ -96,7 +96,7 @@ def test_every_call_is_counted_under_one_word() -> None:
 
 
 def test_the_worst_finding_is_the_verdict() -> None:
-    from tensorlike.overrides.audit import ValueCheck
+    from tensorlike.audit import ValueCheck
 
     problem = SignatureProblem(SignatureFault.MISSING, "out", "no out")
     found = row(

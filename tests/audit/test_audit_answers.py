@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tensorlike as tl
-from tensorlike.overrides.audit import AuditReport, AuditRow, Outcome
+from tensorlike.audit import AuditReport, AuditRow, Outcome
 from tests.helpers.held import Held
 
 audit = tl.overrides.audit

@@ -1,7 +1,7 @@
 """The audit of a tensor-like type: functions that it implements, leaves out and gets wrong.
 
 `tensorlike.overrides.audit` is the function; names of this package are imported from here, for example with
-`from tensorlike.overrides.audit import AuditReport`. Nothing else is imported before an audit is run.
+`from tensorlike.audit import AuditReport`. Nothing else is imported before an audit is run.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ import pytest
 
 import tensorlike as tl
 from tensorlike.__main__ import main
-from tensorlike.overrides.audit import AuditError, Outcome, audit
-from tensorlike.overrides.audit.making import a
+from tensorlike.audit import AuditError, Outcome, audit
+from tensorlike.audit.making import a
 
 ROOT = Path(__file__).parents[2]
 

@@ -135,7 +135,8 @@ def to_html(report: AuditReport) -> str:
     for cause in causes:
         kinds[cause.kind] += len(cause.rows)
     return rendered(
-        "audit/report.html.j2",
+        "tensorlike.audit",
+        "report.html.j2",
         report=report,
         headline=headline(report),
         namespaces=[(name, group, _parts(group)) for name, group in report.by_namespace().items()],

@@ -16,9 +16,9 @@ import pytest
 
 import tensorlike as tl
 from tensorlike.__main__ import main
-from tensorlike.overrides.audit import AuditReport
-from tensorlike.overrides.audit.html import to_html
-from tensorlike.overrides.audit.terminal import print_report
+from tensorlike.audit import AuditReport
+from tensorlike.audit.html import to_html
+from tensorlike.audit.terminal import print_report
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -5,9 +5,9 @@ import threading
 import pytest
 
 import tensorlike as tl
-from tensorlike.overrides.audit.api import api_named
-from tensorlike.overrides.audit.making import instances_of
-from tensorlike.overrides.audit.programs import PROGRAMS, Runner
+from tensorlike.audit.api import api_named
+from tensorlike.audit.making import instances_of
+from tensorlike.audit.programs import PROGRAMS, Runner
 
 T = tl.Tensor
 

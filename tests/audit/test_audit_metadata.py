@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import tensorlike as tl
-from tensorlike.overrides.audit import AuditError, AuditReport, Outcome, audit
+from tensorlike.audit import AuditError, AuditReport, Outcome, audit
 
 SOME = ("tensorlike.s*", "tensorlike.m*", "tensorlike.c*", "tensorlike.exp", "tensorlike.Tensor.add_")
 
