@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tensorlike._absent import explain_absent_names as _explain_absent_names
 
+from .operations.linalg.checks import LinAlgError
 from .tensor.namespaces import fill as _fill
-from .tensor.ops.linalg.checks import LinAlgError
 
 _explain_absent_names(__name__)
 

@@ -8,7 +8,7 @@ from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import PythonNumber as Number
 from typing import Any, overload
-from .tensor.ops.linalg.checks import LinAlgError as LinAlgError
+from .operations.linalg.checks import LinAlgError as LinAlgError
 
 @overload
 def cholesky(A: Tensor, *, upper: builtins.bool = False, out: Tensor | None = None) -> Tensor: ...

@@ -309,7 +309,7 @@ row_sums(PyArrayObject *array, npy_intp rows, npy_intp columns, PyArrayObject *o
     return sums;
 }
 
-/* ---- sums of columns, which undo broadcasting: `summed` in tensor/ops/reductions/row_kernels.py */
+/* ---- sums of columns, which undo broadcasting: `summed` in operations/reductions/row_kernels.py */
 
 static struct {
     PyArrayObject *single,

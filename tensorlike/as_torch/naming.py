@@ -70,7 +70,7 @@ def _homes() -> tuple[dict[str, str], dict[str, list[str]], set[str]]:
 
 _HOMES, _PLACES_OF, _MADE = _homes()
 #: Parts of this library that have no counterpart in PyTorch; what they define keeps its name.
-_INTERNAL: Final = frozenset(("as_torch", "audit", "dispatch", "tensor", "tests", "transforms"))
+_INTERNAL: Final = frozenset(("as_torch", "audit", "dispatch", "operations", "tensor", "tests", "transforms"))
 _renamed: list[tuple[Any, str]] = []
 #: What is to be renamed when PyTorch's module, the key, is imported.
 _waiting: dict[str, list[Any]] = {}

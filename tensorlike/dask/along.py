@@ -13,8 +13,8 @@ from dask.tokenize import tokenize
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form, operation_of
-from tensorlike.tensor.ops.indexing import sorting
-from tensorlike.tensor.ops.reductions import scans, softmax, statistics
+from tensorlike.operations.indexing import sorting
+from tensorlike.operations.reductions import scans, softmax, statistics
 
 from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, rule, sample_of
 from .mapping import on_chunks

@@ -17,9 +17,9 @@ from dask.tokenize import normalize_token, tokenize
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.pytree import leaves, map_leaves
+from tensorlike.operations.shape.joining import cat
 from tensorlike.tensor.device import device
 from tensorlike.tensor.dtypes import dtype
-from tensorlike.tensor.ops.shape.joining import cat
 from tensorlike.tensor.tensor import Tensor
 
 from .tasks import only

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tensorlike.dispatch.operation import Form, operation_of
-from tensorlike.tensor.ops.elementwise import complexes
-from tensorlike.tensor.ops.memory import placement
-from tensorlike.tensor.ops.shape import reshaping
+from tensorlike.operations.elementwise import complexes
+from tensorlike.operations.memory import placement
+from tensorlike.operations.shape import reshaping
 
 from .chunked import Method, called, is_chunked, name_of, refused, rule
 from .inplace import share

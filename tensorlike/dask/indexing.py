@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from tensorlike.dispatch.operation import Form, operation_of
+from tensorlike.operations.elementwise import conditional
+from tensorlike.operations.indexing import copies, masks
+from tensorlike.operations.linalg import diagonals
+from tensorlike.operations.shape import rearranging
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.ops.elementwise import conditional
-from tensorlike.tensor.ops.indexing import copies, masks
-from tensorlike.tensor.ops.linalg import diagonals
-from tensorlike.tensor.ops.shape import rearranging
 from tensorlike.tensor.tensor import Tensor
 
 from .chunked import Method, called, is_chunked, name_of, refused, rule

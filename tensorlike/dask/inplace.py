@@ -18,7 +18,7 @@ from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import version_counter
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.dispatch.pytree import map_leaves
-from tensorlike.tensor.ops.memory import inplace
+from tensorlike.operations.memory import inplace
 from tensorlike.tensor.tensor import Tensor
 
 from .chunked import Method, is_chunked, refused, rule

@@ -10,9 +10,9 @@ import dask.array as da
 
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form, operation_of
+from tensorlike.operations.indexing import copies
+from tensorlike.operations.shape import expanding, joining
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.ops.indexing import copies
-from tensorlike.tensor.ops.shape import expanding, joining
 from tensorlike.tensor.tensor import Tensor
 
 from .chunked import Method, called, chunked, is_chunked, refused, rule, sample_of
@@ -128,7 +128,7 @@ def _unbind(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 @rule(expanding.broadcast_tensors)
 def _broadcast(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    from tensorlike.tensor.ops.shape.resizing import broadcast_shapes
+    from tensorlike.operations.shape.resizing import broadcast_shapes
 
     tensors = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
     shape = broadcast_shapes(*[tuple(t.shape) for t in tensors])

@@ -9,8 +9,8 @@ import numpy as np
 
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form
+from tensorlike.operations.indexing import gather
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.ops.indexing import gather
 
 from .chunked import chunked, is_chunked, numpy_meta, rule
 from .mapping import array_of, on_chunks

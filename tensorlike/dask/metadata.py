@@ -6,10 +6,10 @@ from typing import Any
 
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form
+from tensorlike.operations.memory import placement
+from tensorlike.operations.shape import resizing
 from tensorlike.tensor import queries
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.ops.memory import placement
-from tensorlike.tensor.ops.shape import resizing
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.transforms.description import NoArray
 

@@ -8,7 +8,7 @@ from typing import Any
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form, operation_of
-from tensorlike.tensor.ops.reductions import statistics, sums
+from tensorlike.operations.reductions import statistics, sums
 
 from .chunked import called, chunked, name_of, refused
 from .recording import computed

@@ -8,7 +8,7 @@ from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.dispatch.pytree import map_leaves
-from tensorlike.tensor.ops.nn import (
+from tensorlike.operations.nn import (
     activation,
     adaptive_pooling,
     attention,
@@ -59,7 +59,7 @@ def _activation(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 
 def _reduction(given: dict[str, Any]) -> str:
-    from tensorlike.tensor.ops.nn.declaring import reduction_of
+    from tensorlike.operations.nn.declaring import reduction_of
 
     found = reduction_of(given.pop("size_average", None), given.pop("reduce", None), given.pop("reduction", "mean"))
     return str(found)

@@ -8,7 +8,7 @@ from typing import Any
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form, operation_of
-from tensorlike.tensor.ops.reductions import minmax
+from tensorlike.operations.reductions import minmax
 from tensorlike.tensor.tensor import Tensor
 
 from .chunked import called, chunked, name_of, rule

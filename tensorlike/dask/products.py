@@ -8,7 +8,7 @@ from typing import Any
 
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
-from tensorlike.tensor.ops.linalg import einsum, matmul, product_sums
+from tensorlike.operations.linalg import einsum, matmul, product_sums
 
 from .chunked import Method, called, chunked, is_chunked, name_of, refused, rule
 from .mapping import array_of, on_chunks

@@ -17,9 +17,9 @@ from dask.layers import ArrayBlockIdDep, ArrayChunkShapeDep
 
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form
+from tensorlike.operations.nn import dropout, toplevel_dropout
 from tensorlike.tensor.dims import size_argument
 from tensorlike.tensor.generator import Generator, default_generator
-from tensorlike.tensor.ops.nn import dropout, toplevel_dropout
 
 from .chunked import Method, called, chunked, is_chunked, name_of, numpy_meta, refused, rule
 from .creation import chunks_for

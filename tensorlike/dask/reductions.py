@@ -8,8 +8,8 @@ from typing import Any
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import grad_enabled, recording_block
 from tensorlike.dispatch.operation import Form, operation_of
-from tensorlike.tensor.ops.linalg import diagonals
-from tensorlike.tensor.ops.reductions import minmax, softmax, sums
+from tensorlike.operations.linalg import diagonals
+from tensorlike.operations.reductions import minmax, softmax, sums
 
 from .chunked import called, chunked, is_chunked, name_of, refused, rule
 from .mapping import on_chunks

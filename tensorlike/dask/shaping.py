@@ -11,11 +11,11 @@ from dask.array.core import normalize_chunks
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form, operation_of
+from tensorlike.operations.linalg import diagonals
+from tensorlike.operations.memory import placement
+from tensorlike.operations.reductions import sums
+from tensorlike.operations.shape import expanding, rearranging, reshaping
 from tensorlike.tensor.dims import dim_tuple, inferred, one_dim, size_argument
-from tensorlike.tensor.ops.linalg import diagonals
-from tensorlike.tensor.ops.memory import placement
-from tensorlike.tensor.ops.reductions import sums
-from tensorlike.tensor.ops.shape import expanding, rearranging, reshaping
 
 from .chunked import Method, called, chunked, name_of, refused, rule
 from .creation import chunks_for
@@ -339,7 +339,7 @@ def _flipped(tensor: Any, dims: set[int]) -> Any:
 
 @rule(rearranging.roll)
 def _roll(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    from tensorlike.tensor.ops.shape.joining import cat
+    from tensorlike.operations.shape.joining import cat
 
     given = arguments(form, args, kwargs)
     tensor, shifts, dims = given["input"], given["shifts"], given.get("dims", ())

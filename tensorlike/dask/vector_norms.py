@@ -6,8 +6,8 @@ from typing import Any
 
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
-from tensorlike.tensor.ops.linalg import norms as linalg_norms
-from tensorlike.tensor.ops.reductions import minmax, norms
+from tensorlike.operations.linalg import norms as linalg_norms
+from tensorlike.operations.reductions import minmax, norms
 
 from .chunked import called, chunked, name_of, refused, rule
 from .mapping import on_chunks

@@ -6,8 +6,8 @@ from typing import Any
 
 from tensorlike._originals import functional as F
 from tensorlike._originals import tl
+from tensorlike.operations.random.gamma import dirichlet_backward
 from tensorlike.tensor import Tensor
-from tensorlike.tensor.ops.random.gamma import dirichlet_backward
 
 from . import constraints
 from .exp_family import ExponentialFamily

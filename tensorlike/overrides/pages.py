@@ -15,8 +15,9 @@ def rendered(package: str, template: str, **values: Any) -> str:
     """
     import jinja2
 
+    folders = (package, "tensorlike.overrides")
     environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(each, package_path="") for each in (package, "tensorlike.overrides")]),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(folder, package_path="") for folder in folders]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -24,7 +24,10 @@ _PROVIDED.add_arrays, _PROVIDED.copy_array = runtime.add_arrays, runtime.copied
 _PROVIDED.array_guard, _PROVIDED.views = runtime.device_guard, views
 _PROVIDED.root_edge, _PROVIDED.grad_of_root = history.root_edge, history.grad_of_root
 
-from . import attributes, creation, conversion, dlpack, ops, protocols, queries, random_creation, strided_creation  # noqa: E402, I001
+# In this order: operations need what creates tensors, and what follows needs operations.
+from . import attributes, creation, conversion, dlpack  # noqa: E402, I001
+import tensorlike.operations  # noqa: E402, F401
+from . import protocols, queries, random_creation, strided_creation  # noqa: E402
 from . import absent_kinds, inclusive_range, sparse_methods  # noqa: E402, F401
 from .from_data import tensor as _tensor  # noqa: E402
 from .parameter import Parameter  # noqa: E402
@@ -38,7 +41,6 @@ __all__ = [
     "conversion",
     "creation",
     "dlpack",
-    "ops",
     "protocols",
     "queries",
     "random_creation",

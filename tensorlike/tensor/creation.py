@@ -25,8 +25,8 @@ from .tensor import Tensor
 from .types import Number
 
 if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
-    from .ops.indexing.written_values import converted_number
-    from .ops.shape.joining import stack
+    from tensorlike.operations.indexing.written_values import converted_number
+    from tensorlike.operations.shape.joining import stack
 
 __all__ = [
     "array_from",

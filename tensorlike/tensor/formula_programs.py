@@ -18,9 +18,9 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import ONE
+from tensorlike.operations.linalg.matrix_kernels import WITH_DOT
 
 from .operands import allows_none, allows_number, operands_of
-from .ops.linalg.matrix_kernels import WITH_DOT
 
 if TYPE_CHECKING:
     from .declaration import Declaration

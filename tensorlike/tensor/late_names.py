@@ -12,6 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from tensorlike.autograd import engine, grad_mode, inference, node
+from tensorlike.operations.indexing import gather, getitem, written_values
+from tensorlike.operations.memory import inplace
+from tensorlike.operations.shape import expanding, joining
 
 from . import (
     backends,
@@ -25,9 +28,6 @@ from . import (
     recording,
     views,
 )
-from .ops.indexing import gather, getitem, written_values
-from .ops.memory import inplace
-from .ops.shape import expanding, joining
 
 __all__: list[str] = []
 

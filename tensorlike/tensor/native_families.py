@@ -16,15 +16,15 @@ import numpy as np
 from tensorlike._native import core
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.signature import POSITIONAL, VARIADIC
+from tensorlike.operations.elementwise import conditional
+from tensorlike.operations.indexing import basic, getitem
+from tensorlike.operations.linalg import matmul
+from tensorlike.operations.nn import activation
+from tensorlike.operations.reductions import minmax, row_kernels, softmax, sums
+from tensorlike.operations.shape import expanding, joining, reshaping
 
 from . import conversion
 from .declaration import Declaration
-from .ops.elementwise import conditional
-from .ops.indexing import basic, getitem
-from .ops.linalg import matmul
-from .ops.nn import activation
-from .ops.reductions import minmax, row_kernels, softmax, sums
-from .ops.shape import expanding, joining, reshaping
 from .size import Size
 from .tensor import Tensor as TensorType
 from .views import UNDER_NO_GRAD

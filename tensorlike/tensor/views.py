@@ -29,7 +29,8 @@ from .backends import data_pointer, namespace_of, scatter_add, strided_view
 from .layouts import is_dense
 
 if TYPE_CHECKING:  # The functions are given when the package is loaded: see Note [Calls import nothing].
-    from .ops.memory.inplace import read_strided, scatter_strided, write_strided
+    from tensorlike.operations.memory.inplace import read_strided, scatter_strided, write_strided
+
     from .tensor import Tensor
 
 __all__ = [

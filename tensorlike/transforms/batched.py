@@ -18,9 +18,9 @@ from tensorlike.dispatch.operation import Form, form_of, operation_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import STATE
 from tensorlike.dispatch.tracebacks import explained
+from tensorlike.operations.memory import placement
+from tensorlike.operations.shape import resizing
 from tensorlike.tensor.backends import data_pointer
-from tensorlike.tensor.ops.memory import placement
-from tensorlike.tensor.ops.shape import resizing
 from tensorlike.tensor.promotion import can_cast
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.tensor import Tensor
@@ -331,7 +331,7 @@ def _same(a: Any, b: Any) -> bool:
 
 def _stacked(name: str, results: list[Any], view_of: Callable[[list[Any]], Any] = lambda each: None) -> Any:
     """Return the results of the examples as one, or as what `view_of` returns for those that it knows."""
-    from tensorlike.tensor.ops.shape.joining import stack
+    from tensorlike.operations.shape.joining import stack
 
     first = results[0]
     if isinstance(first, Tensor):

@@ -20,8 +20,8 @@ from tensorlike.dispatch.operation import Form, form_of, operation_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.signature import VARIADIC
 from tensorlike.dispatch.state import STATE, State
-from tensorlike.tensor.ops.linalg import matmul as products
-from tensorlike.tensor.ops.linalg import products as linalg_products
+from tensorlike.operations.linalg import matmul as products
+from tensorlike.operations.linalg import products as linalg_products
 from tensorlike.tensor.tensor import Tensor
 
 from .levels import (

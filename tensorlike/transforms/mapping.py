@@ -293,7 +293,7 @@ def _in_chunks(
 
 def _joined(values: list[Any], dims: Any) -> Any:
     """Return the nested results of several chunks as those of one."""
-    from tensorlike.tensor.ops.shape.joining import cat
+    from tensorlike.operations.shape.joining import cat
 
     first = values[0]
     parts = [children_of(v) for v in values]

@@ -149,7 +149,7 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
 
     Source: PyTorch's `torch.func.stack_module_state`.
     """
-    from tensorlike.tensor.ops.shape.joining import stack
+    from tensorlike.operations.shape.joining import stack
 
     models = list(models)
     if not models:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from tensorlike.dispatch.operation import Form
-from tensorlike.tensor.ops.shape import rearranging, reshaping
+from tensorlike.operations.shape import rearranging, reshaping
 
 from .batched import rule
 from .dual import dual, forward

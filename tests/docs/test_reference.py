@@ -37,7 +37,7 @@ def test_a_page_has_the_facts(pages: dict[str, str]) -> None:
         "{py:function} tensorlike.multiply(",
         "| `tensorlike.Tensor.__imul__` | operator | `tensorlike.Tensor.mul_` |",
         "input: lambda grad, other:",
-        "tensorlike/tensor/ops/elementwise/arithmetic.py:",
+        "tensorlike/operations/elementwise/arithmetic.py:",
         "Tested with `float32`",
         "tensorlike.mul(float32[2, 3], float32[2, 3])",
         ">>> tl.mul(",

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = {"elementwise", "special", "reductions", "shape", "indexing", "linalg", "fft", "random", "memory", "nn"}
-OPS = ROOT / "tensorlike" / "tensor" / "ops"
+OPERATIONS = ROOT / "tensorlike" / "operations"
 SAMPLES = ROOT / "tensorlike" / "testing" / "samples"
 #: Tests of what is no operation: folders as the package has them, and what the tests share.
 OTHERS = {
@@ -26,11 +26,11 @@ def folders(place):
 @pytest.mark.parametrize(
     "place, others, files",
     [
-        (OPS, set(), {"__init__.py", "shared.py"}),
+        (OPERATIONS, set(), {"__init__.py", "shared.py"}),
         (SAMPLES, set(), {"__init__.py", "sample.py"}),
         (ROOT / "tests", OTHERS, {"__init__.py", "conftest.py"}),
     ],
-    ids=["ops", "samples", "tests"],
+    ids=["operations", "samples", "tests"],
 )
 def test_the_folders_are_the_ten(place, others, files):
     assert folders(place) - others == FOLDERS
@@ -40,7 +40,7 @@ def test_the_folders_are_the_ten(place, others, files):
 
 
 def test_every_file_of_operations_is_imported():
-    tree = ast.parse((OPS / "__init__.py").read_text(encoding="utf-8"))
+    tree = ast.parse((OPERATIONS / "__init__.py").read_text(encoding="utf-8"))
     imported = [alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names]
-    there = {f"tensorlike.tensor.ops.{path.parent.name}.{path.stem}" for path in OPS.glob("*/*.py")}
+    there = {f"tensorlike.operations.{path.parent.name}.{path.stem}" for path in OPERATIONS.glob("*/*.py")}
     assert imported == sorted(name for name in there if not name.endswith(".__init__"))

@@ -333,10 +333,10 @@ def test_readme_quick_start_prints_what_it_says() -> None:
 def test_the_modules_of_the_tensor_package_are_found_though_its_name_is_a_function() -> None:
     # In a fresh interpreter: `printing` is imported after the package.
     code = (
-        "import tensorlike.tensor.printing as printing, tensorlike.tensor.ops as ops, tensorlike.tensor as function\n"
+        "import tensorlike.tensor.printing as printing, tensorlike.operations as ops, tensorlike.tensor as function\n"
         "import pydoc, sys, tensorlike as tl\n"
         "assert printing is sys.modules['tensorlike.tensor.printing'] is tl.tensor.printing\n"
-        "assert ops is sys.modules['tensorlike.tensor.ops']\n"
+        "assert ops is sys.modules['tensorlike.operations']\n"
         "assert pydoc.locate('tensorlike.tensor.runtime') is sys.modules['tensorlike.tensor.runtime']\n"
         "assert function is tl.tensor and tl.tensor.Tensor is tl.Tensor\n"
     )

@@ -171,7 +171,7 @@ def test_linear_cross_entropy_in_pieces_is_the_same(kind, rows, reduction):
 
 @pytest.mark.parametrize("method, rows", [("aspect_ratio", 4), ("aspect_ratio:2", 2), ("auto", 2), (None, 16)])
 def test_the_size_of_pieces(method, rows):
-    from tensorlike.tensor.ops.nn.classification import _rows
+    from tensorlike.operations.nn.classification import _rows
 
     assert _rows(LinearCrossEntropyOptions(chunking_method=method), 16, 32, 8) == rows
 

@@ -1,4 +1,4 @@
-"""Sample inputs of every operation, in the folders of `tensor/ops/`; importing this package registers them all."""
+"""Sample inputs of every operation, in the folders of `operations/`; importing this package registers them all."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from tensorlike.dispatch.operation import Form
-from tensorlike.tensor.ops.nn import (
+from tensorlike.operations.nn import (
     adaptive_pooling,
     attention,
     average_pooling,

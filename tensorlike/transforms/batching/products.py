@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorlike.dispatch.operation import Form
-from tensorlike.tensor.ops.linalg import (
+from tensorlike.operations.linalg import (
     contractions,
     decompositions,
     determinants,

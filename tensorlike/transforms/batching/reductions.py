@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tensorlike.dispatch.operation import Form
-from tensorlike.tensor.ops.indexing import sorting
-from tensorlike.tensor.ops.linalg import norms
-from tensorlike.tensor.ops.reductions import differences, minmax, scans, softmax, statistics, sums
+from tensorlike.operations.indexing import sorting
+from tensorlike.operations.linalg import norms
+from tensorlike.operations.reductions import differences, minmax, scans, softmax, statistics, sums
 
 from ..batched import rule
 from ..levels import Level

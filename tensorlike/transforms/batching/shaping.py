@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from tensorlike.dispatch.operation import Form
+from tensorlike.operations.elementwise import comparison, complexes, rounding
+from tensorlike.operations.indexing import copies, gather
+from tensorlike.operations.linalg import diagonals
+from tensorlike.operations.memory import inplace, placement
+from tensorlike.operations.reductions import sums
+from tensorlike.operations.shape import expanding, joining, rearranging, reshaping, view_copies
 from tensorlike.tensor import creation
-from tensorlike.tensor.ops.elementwise import comparison, complexes, rounding
-from tensorlike.tensor.ops.indexing import copies, gather
-from tensorlike.tensor.ops.linalg import diagonals
-from tensorlike.tensor.ops.memory import inplace, placement
-from tensorlike.tensor.ops.reductions import sums
-from tensorlike.tensor.ops.shape import expanding, joining, rearranging, reshaping, view_copies
 from tensorlike.tensor.tensor import Tensor
 
 from ..batched import example, rule, stacked_results

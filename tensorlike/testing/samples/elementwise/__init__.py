@@ -1,1 +1,1 @@
-"""Sample inputs of the operations in `tensor/ops/elementwise/`."""
+"""Sample inputs of the operations in `operations/elementwise/`."""

@@ -1,1 +1,1 @@
-"""Sample inputs of the operations in `tensor/ops/fft/`."""
+"""Sample inputs of the operations in `operations/fft/`."""

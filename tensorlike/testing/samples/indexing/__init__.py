@@ -1,1 +1,1 @@
-"""Sample inputs of the operations in `tensor/ops/indexing/`."""
+"""Sample inputs of the operations in `operations/indexing/`."""

@@ -1,1 +1,1 @@
-"""Sample inputs of the operations in `tensor/ops/linalg/`."""
+"""Sample inputs of the operations in `operations/linalg/`."""

@@ -72,7 +72,7 @@ def _ldl_factor(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.linalg.ldl_solve", dtypes=INEXACT, gradcheck=False, reason=_NO_DERIVATIVE)
 def _ldl_solve(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.tensor.ops.linalg.indefinite import ldl_factor
+    from tensorlike.operations.linalg.indefinite import ldl_factor
 
     for shape in ((3, 3), (2, 4, 4)):
         LD, pivots = ldl_factor(symmetric(make, *shape))

@@ -1,1 +1,1 @@
-"""Sample inputs of the operations in `tensor/ops/memory/`."""
+"""Sample inputs of the operations in `operations/memory/`."""

@@ -1,1 +1,1 @@
-"""Sample inputs of the operations in `tensor/ops/nn/`."""
+"""Sample inputs of the operations in `operations/nn/`."""

@@ -1,1 +1,1 @@
-"""Sample inputs of the operations in `tensor/ops/random/`."""
+"""Sample inputs of the operations in `operations/random/`."""

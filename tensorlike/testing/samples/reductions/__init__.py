@@ -1,1 +1,1 @@
-"""Sample inputs of the operations in `tensor/ops/reductions/`."""
+"""Sample inputs of the operations in `operations/reductions/`."""

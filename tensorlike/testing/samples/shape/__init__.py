@@ -1,1 +1,1 @@
-"""Sample inputs of the operations in `tensor/ops/shape/`."""
+"""Sample inputs of the operations in `operations/shape/`."""

@@ -1,1 +1,1 @@
-"""Sample inputs of the operations in `tensor/ops/special/`."""
+"""Sample inputs of the operations in `operations/special/`."""

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from tensorlike.dispatch.registry import REGISTRY
+from tensorlike.operations.linalg.matmul import c_name, check_products
+from tensorlike.operations.linalg.matrix_kernels import wide_product
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.ops.linalg.matmul import c_name, check_products
-from tensorlike.tensor.ops.linalg.matrix_kernels import wide_product
 from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic, write_out
 from tensorlike.tensor.types import Tensor
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.operations.shared import no_derivative
 from tensorlike.tensor.backends import backend_of, scipy_linalg
 from tensorlike.tensor.declare import derivatives, primitive
-from tensorlike.tensor.ops.shared import no_derivative
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 

@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tensorlike.autograd.tensor_base import wrap
+from tensorlike.operations.reductions.sums import mean
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.layouts import format_of
-from tensorlike.tensor.ops.reductions.sums import mean
 from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 

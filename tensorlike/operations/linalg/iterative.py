@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from tensorlike._library_name import LIBRARY
+from tensorlike.operations.linalg.matmul import check_products
 from tensorlike.tensor import dtypes
 from tensorlike.tensor.backends import backend_of
 from tensorlike.tensor.backends.scipy_modules import scipy_module
 from tensorlike.tensor.declare import composite, derivatives, internal
-from tensorlike.tensor.ops.linalg.matmul import check_products
 from tensorlike.tensor.random_creation import randn
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from tensorlike._library_name import LIBRARY
+from tensorlike.operations.linalg.contractions import chain_matmul
+from tensorlike.operations.linalg.contractions import cross as _cross
+from tensorlike.operations.linalg.contractions import matrix_power as _matrix_power
+from tensorlike.operations.linalg.diagonals import diagonal as _diagonal
+from tensorlike.operations.linalg.matmul import c_name
+from tensorlike.operations.linalg.matmul import matmul as _matmul
+from tensorlike.operations.shape.joining import cat
 from tensorlike.tensor.backends import scipy_linalg
 from tensorlike.tensor.declare import composite, derivatives, primitive
-from tensorlike.tensor.ops.linalg.contractions import chain_matmul
-from tensorlike.tensor.ops.linalg.contractions import cross as _cross
-from tensorlike.tensor.ops.linalg.contractions import matrix_power as _matrix_power
-from tensorlike.tensor.ops.linalg.diagonals import diagonal as _diagonal
-from tensorlike.tensor.ops.linalg.matmul import c_name
-from tensorlike.tensor.ops.linalg.matmul import matmul as _matmul
-from tensorlike.tensor.ops.shape.joining import cat
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.tensor import Tensor
 

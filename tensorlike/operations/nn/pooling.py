@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled
+from tensorlike.operations.indexing.gather import gather
+from tensorlike.operations.shape.reshaping import reshape
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import derivatives, internal, undispatched
 from tensorlike.tensor.layouts import format_of, laid_out
-from tensorlike.tensor.ops.indexing.gather import gather
-from tensorlike.tensor.ops.shape.reshaping import reshape
 from tensorlike.tensor.runtime import device_guard, dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 

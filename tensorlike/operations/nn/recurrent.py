@@ -12,10 +12,10 @@ import numpy as np
 from tensorlike.autograd.backward_and_grad import grad as gradients
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.tensor_base import TensorBase, wrap
+from tensorlike.operations.linalg.matmul import times
+from tensorlike.operations.shape.joining import cat, stack
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
-from tensorlike.tensor.ops.linalg.matmul import times
-from tensorlike.tensor.ops.shape.joining import cat, stack
 from tensorlike.tensor.runtime import dtype_name, guarded, run_quietly, wrong_type
 from tensorlike.tensor.types import Tensor
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.tensor.ops.linalg.matmul import linear
-from tensorlike.tensor.ops.shape.joining import cat
+from tensorlike.operations.linalg.matmul import linear
+from tensorlike.operations.shape.joining import cat
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 

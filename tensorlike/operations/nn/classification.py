@@ -12,9 +12,9 @@ from tensorlike.autograd.function import Function, once_differentiable
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.tracebacks import explained
+from tensorlike.operations.linalg.matmul import linear
+from tensorlike.operations.shape.joining import cat
 from tensorlike.tensor.declare import derivatives, internal, undispatched
-from tensorlike.tensor.ops.linalg.matmul import linear
-from tensorlike.tensor.ops.shape.joining import cat
 from tensorlike.tensor.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.tensor_base import wrap
+from tensorlike.operations.elementwise.arithmetic import div
+from tensorlike.operations.reductions.row_kernels import row_sums, rows_of_last
 from tensorlike.tensor.declare import derivatives, internal, undispatched
-from tensorlike.tensor.ops.elementwise.arithmetic import div
-from tensorlike.tensor.ops.reductions.row_kernels import row_sums, rows_of_last
 from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 from tensorlike.tensor.views import bump

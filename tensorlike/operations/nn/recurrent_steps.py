@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tensorlike.tensor.ops.linalg.matmul import linear
-from tensorlike.tensor.ops.shape.joining import cat
+from tensorlike.operations.linalg.matmul import linear
+from tensorlike.operations.shape.joining import cat
 
 from .recurrent_kernels import Weights
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorlike._library_name import LIBRARY
+from tensorlike.operations.linalg.matmul import check_products
 from tensorlike.tensor.declare import composite, derivatives, primitive
 from tensorlike.tensor.named_results import return_type
-from tensorlike.tensor.ops.linalg.matmul import check_products
 from tensorlike.tensor.random_creation import randn
 from tensorlike.tensor.tensor import Tensor
 
