@@ -15,10 +15,12 @@ from math import e, inf, nan, pi
 
 __version__ = "0.2.0"
 
+from ._absent import absent as _absent
 from ._collector import uncollected as _uncollected
 
 with _uncollected():
     from . import autograd, dispatch
+    from . import operations as _operations
     from . import tensor as _tensor  # the package; below, the name is the function
 from ._originals import keep as _keep
 from .autograd import (
@@ -230,9 +232,7 @@ def __getattr__(name: str) -> object:
         if found is not None:
             globals()[name] = found
             return found
-    from .as_torch.absent import absent
-
-    return absent(__name__, name)
+    return _absent(__name__, name)
 
 
 def __dir__() -> list[str]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-__all__ = ["explain_absent_names"]
+from tensorlike._above import above
+
+__all__ = ["absent", "explain_absent_names"]
+
+
+def absent(module: str, name: str) -> Any:
+    """Answer an attribute that a module lacks: an error with the reason, or a placeholder. See `as_torch.absent`."""
+    return above("as_torch.absent").absent(module, name)
 
 
 def explain_absent_names(module: str) -> None:
@@ -14,8 +21,6 @@ def explain_absent_names(module: str) -> None:
     def __getattr__(name: str) -> Any:
         if name[:2] == "__":  # Such as `__path__`, which every import asks for.
             raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
-        from tensorlike.as_torch.absent import absent
-
         return absent(module, name)
 
     # Not by a definition in the module, from which type checkers would conclude that it has every name.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from tensorlike._above import above
+
 from .tensor.device import as_device
 from .tensor.tensor import Tensor
 
@@ -86,9 +88,7 @@ def _boolean(input: Tensor, function: str) -> Tensor:
     if str(input.dtype).rpartition(".")[2] != "bool":
         raise RuntimeError(f"{function}(): expected a tensor of booleans, got {input.dtype}")
     if getattr(input, "_tl_transformed", False):
-        from .transforms.levels import plain_of
-
-        plain: Tensor = plain_of(input)
+        plain: Tensor = above("transforms.levels").plain_of(input)
         return plain
     return input
 

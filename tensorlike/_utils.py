@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 # PyTorch pickles a memory format as `torch.channels_last` in this module.
 import tensorlike as torch
+from tensorlike._above import above
 
 from ._library_name import LIBRARY
 from ._originals import tl
@@ -31,9 +32,7 @@ def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
 
     Source: PyTorch's `torch._utils._rebuild_sparse_tensor`.
     """
-    from .sparse.attributes import rebuild_sparse_tensor
-
-    return rebuild_sparse_tensor(layout, data)
+    return above("sparse.attributes").rebuild_sparse_tensor(layout, data)
 
 
 class KeyErrorMessage(str):

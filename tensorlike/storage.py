@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
+from tensorlike._above import above
 from tensorlike._absent import explain_absent_names
 
 from .tensor.storage import TypedStorage, UntypedStorage
@@ -19,6 +20,4 @@ __all__ = ["TypedStorage", "UntypedStorage"]
 
 def _load_from_bytes(b: bytes) -> Any:
     """Return the storage that a pickle holds as a file of `save`."""
-    from .serialization import load
-
-    return load(io.BytesIO(b), weights_only=False)
+    return above("serialization").load(io.BytesIO(b), weights_only=False)

@@ -12,6 +12,7 @@ from typing import Any, Final
 from tensorlike._absent import explain_absent_names
 from tensorlike._library_name import LIBRARY
 from tensorlike._native import function_types
+from tensorlike.tensor.inplace_functions import inplace_functions
 
 __all__ = ["adapt_all", "adapting_spec", "found_at_home", "home_module", "home_of", "restore_all"]
 
@@ -142,9 +143,7 @@ def adapt_all() -> None:
     for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == "tensorlike"]:
         if module is not None:
             _adapt(module)
-    # Imported by its name: the module is above those that explain what is absent.
-    inplace: Any = importlib.import_module("tensorlike.tensor.inplace_functions")
-    for form in inplace.inplace_functions():  # They are in no module before they are asked for.
+    for form in inplace_functions():  # They are in no module before they are asked for.
         _rename(form.function, "torch")
 
 

@@ -29,7 +29,7 @@ from tensorlike.tensor.tensor import Tensor
 from .foreign import let_through
 
 if TYPE_CHECKING:
-    from tensorlike.testing.samples import SampleInput, Samples
+    from tensorlike.audit.samples import SampleInput, Samples
 
     from .answering import Trace
 
@@ -138,7 +138,7 @@ _MEMBERS = ("method", "inplace", "property", "setter", "operator")
 
 
 class TensorlikeApi:
-    """tensorlike's own functions, with the sample inputs of `tensorlike.testing.samples`."""
+    """tensorlike's own functions, with the sample inputs of `tensorlike.audit.samples`."""
 
     name = "tensorlike"
     nobody_answered: tuple[str, ...] = ("no implementation found",)
@@ -186,7 +186,7 @@ class TensorlikeApi:
 
     def calls(self, function: AuditedFunction) -> Iterator[Call]:
         """Yield sample calls of `function` on plain tensors, none of which need be valid."""
-        from tensorlike.testing.samples import serving
+        from tensorlike.audit.samples import serving
 
         row = self._rows.get(function.name) or REGISTRY[function.name]
         source = serving(row)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from tensorlike._absent import absent as _absent
+
 from . import function
 from .anomaly import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly
 from .backward_and_grad import backward, grad
@@ -56,6 +58,4 @@ _LAZY = ("forward_ad", "functional", "graph", "profiler")
 def __getattr__(name: str) -> object:
     if name in _LAZY:
         return importlib.import_module(f"{__name__}.{name}")
-    from tensorlike.as_torch.absent import absent
-
-    return absent(__name__, name)
+    return _absent(__name__, name)

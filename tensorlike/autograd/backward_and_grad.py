@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
+from tensorlike._above import above
 from tensorlike.dispatch.api import handle_torch_function, has_torch_function
 from tensorlike.dispatch.collect import strays
 from tensorlike.dispatch.core import PLAIN, has_handler, outside_stacklevel, overriding_types
@@ -357,7 +357,7 @@ def _batched(
         )
     if PROVIDED.batched_grad is None:
         # Written with the operations, which stand above this package.
-        importlib.import_module("tensorlike.transforms.gradients")
+        above("transforms.gradients")
     keep = create_graph if retain_graph is None else retain_graph
     roots = [tuple(o[:2]) if isinstance(o, GradientEdge) else PROVIDED.root_edge(o) for o in outputs]
     edges = [_input_edge(t, i) for i, t in enumerate(inputs)]

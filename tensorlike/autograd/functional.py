@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from tensorlike._above import above
 from tensorlike._absent import explain_absent_names
-from tensorlike.transforms.autograd_functional import hessian, hvp, jacobian, jvp, vhp, vjp
+
+if TYPE_CHECKING:
+    from tensorlike.transforms.autograd_functional import hessian, hvp, jacobian, jvp, vhp, vjp
 
 explain_absent_names(__name__)
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+globals().update((_name, getattr(above("transforms.autograd_functional"), _name)) for _name in __all__)

@@ -6,7 +6,7 @@ Same names as PyTorch's module `torch.autograd.graph`, and `draw` and `memory`.
 from __future__ import annotations
 
 from tensorlike._absent import explain_absent_names
-from tensorlike.utils._drawing import Drawing, draw
+from tensorlike.autograd.drawing import Drawing, draw
 
 from .graph_memory import GraphMemory, memory
 from .multi_hooks import register_multi_grad_hook

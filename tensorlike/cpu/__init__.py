@@ -9,6 +9,8 @@ import importlib
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from tensorlike._absent import absent as _absent
+
 __all__ = [
     "Event",
     "Stream",
@@ -104,6 +106,4 @@ def stream(stream: Stream | None) -> AbstractContextManager[None]:
 def __getattr__(name: str) -> Any:
     if name == "amp":
         return importlib.import_module(f"{__name__}.amp")
-    from tensorlike.as_torch.absent import absent
-
-    return absent(__name__, name)
+    return _absent(__name__, name)

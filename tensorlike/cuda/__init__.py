@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._above import above
+from tensorlike._absent import absent as _absent
 from tensorlike.tensor.backends import backend_for, cuda_device_count
 from tensorlike.tensor.backends.backend import Backend
 from tensorlike.tensor.device import as_device
@@ -262,9 +264,5 @@ def __getattr__(name: str) -> Any:
         if found is not None:
             return found
     if name == "OutOfMemoryError":
-        from tensorlike._build import OutOfMemoryError
-
-        return OutOfMemoryError
-    from tensorlike.as_torch.absent import absent
-
-    return absent(__name__, name)
+        return above("_build").OutOfMemoryError
+    return _absent(__name__, name)

@@ -354,7 +354,7 @@ class Form:
         #: The function that runs it without dispatch, with its checks; None before it was first needed.
         self.run: Callable[..., Any] | None = None
         self.dummy: Callable[..., Any] | None = None
-        #: Its sample inputs, once `tensorlike.testing.samples` is loaded; most forms have those of another one.
+        #: Its sample inputs, once `tensorlike.audit.samples` is loaded; most forms have those of another one.
         self.samples: Any = None
         operation.forms.append(self)
 

@@ -3,6 +3,8 @@
 import importlib as _importlib
 import typing as _typing
 
+from tensorlike._absent import absent as _absent
+
 from . import functional, init, modules, utils
 from .modules import *  # noqa: F403
 from .modules import __all__ as _modules
@@ -38,9 +40,7 @@ __all__ += _modules
 def __getattr__(name: str) -> object:
     where = _LAZY.get(name)
     if where is None:
-        from tensorlike.as_torch.absent import absent
-
-        return absent(__name__, name)
+        return _absent(__name__, name)
     module = _importlib.import_module(f"{__name__}.{where or name}")
     return getattr(module, name) if where else module
 

@@ -1,7 +1,8 @@
 """The operations: a folder for each kind, a file for each family. Importing this package declares them all.
 
 The ten folders import nothing by themselves, so that their files may import from each other in any order: a new file
-is added to the list below. `shared.py` holds what several folders need.
+is added to the list below. `shared.py` holds what several folders need. When all are declared, `late_names.py` gives
+modules the functions that are imported after them, and `native_calls.py` has the native core run the declarations.
 """
 
 import tensorlike.operations.elementwise.arithmetic
@@ -108,3 +109,5 @@ import tensorlike.operations.special.bessel
 import tensorlike.operations.special.error_and_gamma
 import tensorlike.operations.special.polynomials
 import tensorlike.operations.special.probability
+
+from . import late_names, native_calls

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
+from tensorlike._above import above
+from tensorlike._absent import absent as _absent
 from tensorlike.dispatch import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -71,9 +74,7 @@ __all__ = [
     "wrap_torch_function",
 ]
 
-# The audit is a package above this one.
 _LAZY = {
-    "audit": "tensorlike.audit",
     "_get_current_function_mode": ".modes",
     "_get_current_function_mode_stack": ".modes",
     "TensorLike": ".writing",
@@ -87,11 +88,11 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        from tensorlike.as_torch.absent import absent
-
-        return absent(__name__, name)
-    from importlib import import_module
-
-    found = globals()[name] = getattr(import_module(_LAZY[name], __name__), name)
+    if name == "audit":
+        module = above("audit")
+    elif name in _LAZY:
+        module = _import_module(_LAZY[name], __name__)
+    else:
+        return _absent(__name__, name)
+    found = globals()[name] = getattr(module, name)
     return found

@@ -133,7 +133,8 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
     for owner, _, function in _listed():
         found.setdefault(owner, []).append(function)
     # The same functions as those of the main namespace, under a second one.
-    functional = importlib.import_module("tensorlike.functional")
+    from tensorlike import functional
+
     main = set(found[sys.modules["tensorlike"]])
     found[functional] = [function for name in functional.NAMES if (function := getattr(functional, name)) in main]
     return found

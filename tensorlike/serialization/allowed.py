@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final, NoReturn, final
 
+from tensorlike._above import above
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor import Parameter, Tensor, dtypes, layouts
@@ -241,10 +242,8 @@ def _sparse(allowed: Allowed, machine: Unpickler, layout: Any, parts: tuple[Any,
     for kind, part in zip(kinds, parts):
         if not kind.accepts(part, allowed):
             _refused(f"the file has a sparse tensor with a {described(part)} in place of {kind.name}")
-    from tensorlike.sparse.attributes import rebuild_sparse_tensor
-
     try:
-        return rebuild_sparse_tensor(layout, parts)
+        return above("sparse.attributes").rebuild_sparse_tensor(layout, parts)
     except RuntimeError as error:
         _refused(f"the file has a sparse tensor that cannot be made: {error}")
 

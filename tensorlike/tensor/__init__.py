@@ -1,4 +1,4 @@
-"""Tensors, and the operations on them.
+"""Tensors: what they hold, how they are made, shown and converted, and how an operation is declared and called.
 
 # Note [A package that is a function]
 The attribute `tensor` of `tensorlike` is the function `tl.tensor(data)`, as in PyTorch, and hides this package as an
@@ -24,15 +24,21 @@ _PROVIDED.add_arrays, _PROVIDED.copy_array = runtime.add_arrays, runtime.copied
 _PROVIDED.array_guard, _PROVIDED.views = runtime.device_guard, views
 _PROVIDED.root_edge, _PROVIDED.grad_of_root = history.root_edge, history.grad_of_root
 
-# In this order: operations need what creates tensors, and what follows needs operations.
-from . import attributes, creation, conversion, dlpack  # noqa: E402, I001
-import tensorlike.operations  # noqa: E402, F401
-from . import protocols, queries, random_creation, strided_creation  # noqa: E402
-from . import absent_kinds, inclusive_range, sparse_methods  # noqa: E402, F401
+from . import (  # noqa: E402, F401
+    absent_kinds,
+    attributes,
+    conversion,
+    creation,
+    dlpack,
+    inclusive_range,
+    protocols,
+    queries,
+    random_creation,
+    sparse_methods,
+    strided_creation,
+)
 from .from_data import tensor as _tensor  # noqa: E402
 from .parameter import Parameter  # noqa: E402
-
-from . import late_names, native_calls  # noqa: E402, F401  (They need all of the above.)
 
 __all__ = [
     "Parameter",

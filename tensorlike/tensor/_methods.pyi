@@ -593,6 +593,45 @@ class TensorMembers:
 
 class TensorMethods(TensorMembers):
     @property
+    def is_ipu(self) -> builtins.bool:
+        """Whether the elements are on a Graphcore IPU: False for every tensor."""
+    @property
+    def is_maia(self) -> builtins.bool:
+        """Whether the elements are on a Maia device: False for every tensor."""
+    @property
+    def is_mkldnn(self) -> builtins.bool:
+        """Whether the elements lie in a layout of oneDNN: False for every tensor."""
+    @property
+    def is_mps(self) -> builtins.bool:
+        """Whether the elements are on a Metal device: False for every tensor."""
+    @property
+    def is_mtia(self) -> builtins.bool:
+        """Whether the elements are on an MTIA device: False for every tensor."""
+    @property
+    def is_nested(self) -> builtins.bool:
+        """Whether the tensor holds a list of tensors: False for every tensor."""
+    @property
+    def is_quantized(self) -> builtins.bool:
+        """Whether the elements are quantized: False for every tensor."""
+    @property
+    def is_sparse(self) -> builtins.bool:
+        """Whether only elements that are not zero are stored: False for every tensor."""
+    @property
+    def is_sparse_csr(self) -> builtins.bool:
+        """Whether only elements that are not zero are stored, by compressed rows: False for every tensor."""
+    @property
+    def is_vulkan(self) -> builtins.bool:
+        """Whether the elements are on a Vulkan device: False for every tensor."""
+    @property
+    def is_xla(self) -> builtins.bool:
+        """Whether the elements are on an XLA device: False for every tensor."""
+    @property
+    def is_xpu(self) -> builtins.bool:
+        """Whether the elements are on an Intel GPU: False for every tensor."""
+    @property
+    def volatile(self) -> builtins.bool:
+        """Whether no history is recorded, by a flag that went out of use: False, with a warning."""
+    @property
     def shape(self) -> Size:
         """The size of each dimension."""
     @property
@@ -706,45 +745,6 @@ class TensorMethods(TensorMembers):
     @property
     def H(self) -> Self:
         """This matrix transposed and conjugated."""
-    @property
-    def is_ipu(self) -> builtins.bool:
-        """Whether the elements are on a Graphcore IPU: False for every tensor."""
-    @property
-    def is_maia(self) -> builtins.bool:
-        """Whether the elements are on a Maia device: False for every tensor."""
-    @property
-    def is_mkldnn(self) -> builtins.bool:
-        """Whether the elements lie in a layout of oneDNN: False for every tensor."""
-    @property
-    def is_mps(self) -> builtins.bool:
-        """Whether the elements are on a Metal device: False for every tensor."""
-    @property
-    def is_mtia(self) -> builtins.bool:
-        """Whether the elements are on an MTIA device: False for every tensor."""
-    @property
-    def is_nested(self) -> builtins.bool:
-        """Whether the tensor holds a list of tensors: False for every tensor."""
-    @property
-    def is_quantized(self) -> builtins.bool:
-        """Whether the elements are quantized: False for every tensor."""
-    @property
-    def is_sparse(self) -> builtins.bool:
-        """Whether only elements that are not zero are stored: False for every tensor."""
-    @property
-    def is_sparse_csr(self) -> builtins.bool:
-        """Whether only elements that are not zero are stored, by compressed rows: False for every tensor."""
-    @property
-    def is_vulkan(self) -> builtins.bool:
-        """Whether the elements are on a Vulkan device: False for every tensor."""
-    @property
-    def is_xla(self) -> builtins.bool:
-        """Whether the elements are on an XLA device: False for every tensor."""
-    @property
-    def is_xpu(self) -> builtins.bool:
-        """Whether the elements are on an Intel GPU: False for every tensor."""
-    @property
-    def volatile(self) -> builtins.bool:
-        """Whether no history is recorded, by a flag that went out of use: False, with a warning."""
     def __iter__(self) -> Iterator[Self]: ...
     def to_device(self, device: Device | builtins.str, /, *, stream: Any = None) -> Self: ...
     def __hash__(self) -> builtins.int: ...

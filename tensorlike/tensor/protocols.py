@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Iterator
 from types import FrameType, ModuleType
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._above import above
 from tensorlike._native import core as native_core
 from tensorlike.autograd.node import edge_of, name_of
 from tensorlike.autograd.tensor_base import TensorBase, move_state
@@ -215,7 +215,8 @@ def _array_namespace(self: Any, *, api_version: str | None = None) -> ModuleType
     known = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
     if api_version is not None and api_version not in known:
         raise ValueError(f"__array_namespace__(): the standard's version {api_version!r} is none of {', '.join(known)}")
-    return importlib.import_module("tensorlike.array_api")
+    namespace: ModuleType = above("array_api")
+    return namespace
 
 
 def _to_device(self: Any, device: Device | str, /, *, stream: Any = None) -> Tensor:

@@ -28,8 +28,9 @@ from . import runtime
 from .operands import allows_none, allows_number, operands_of
 
 if TYPE_CHECKING:  # The function is given when the package is loaded: see Note [Calls import nothing].
+    from tensorlike.operations.formula_programs import program_of
+
     from .declaration import Declaration
-    from .formula_programs import program_of
 
 __all__ = ["DIFFERENTIABLE", "Recorded", "make_of", "node_methods", "record_of", "recorder", "register_node", "save"]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._above import above
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import TensorBase, wrap, wrap_as
@@ -97,9 +98,7 @@ def reduce_tensor(tensor: Any) -> Any:
     While this library is installed as torch, and in files, the functions that rebuild it are those that PyTorch names.
     """
     if LIBRARY.name == "torch" or FOR_FILES.get():
-        from .torch_pickles import reduce_as_torch
-
-        return reduce_as_torch(tensor)
+        return above("serialization.torch_pickles").reduce_as_torch(tensor)
     return reduce_here(tensor)
 
 

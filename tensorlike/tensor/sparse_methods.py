@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from tensorlike._above import above
 from tensorlike._library_name import LIBRARY
 
 from .declare import tensor_method
@@ -28,11 +29,10 @@ def to_sparse(
            values=tensor([3.]),
            size=(2,), nnz=1, layout=tensorlike.sparse_coo)
     """
-    from tensorlike.sparse.creation import to_sparse
-
     if isinstance(sparse_dim, Layout):
         layout, sparse_dim = sparse_dim, None
-    return to_sparse(self, sparse_dim, layout, dense_dim)  # type: ignore[no-any-return]
+    sparse: Tensor = above("sparse.creation").to_sparse(self, sparse_dim, layout, dense_dim)
+    return sparse
 
 
 @tensor_method

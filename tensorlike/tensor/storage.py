@@ -18,6 +18,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from tensorlike._above import above
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase
 
@@ -271,9 +272,7 @@ class UntypedStorage:
 
 
 def _reduced_as_torch(storage: Any) -> Any:
-    from .torch_pickles import reduce_storage
-
-    return reduce_storage(storage)
+    return above("serialization.torch_pickles").reduce_storage(storage)
 
 
 def rebuild_storage(array: Any) -> UntypedStorage:

@@ -10,9 +10,9 @@ import numpy as np
 
 from tensorlike.audit.api import Call, TensorlikeApi, _adapted
 from tensorlike.audit.arguments import Place, at, copied, fitted, places, replaced
+from tensorlike.audit.samples import serving
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.tensor import Tensor
-from tensorlike.testing.samples import serving
 
 __all__ = ["Case", "SuiteApi", "cases", "output_cases", "suite_api"]
 

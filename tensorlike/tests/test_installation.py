@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from tensorlike._originals import tl
+from tensorlike.audit.samples import SAMPLES
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.overrides.introspection import public_rows
-from tensorlike.testing.samples import SAMPLES
 
 ROWS = {row.full_name: row for _, row in public_rows()}
 REFERRED = sorted(n for n, s in SAMPLES.items() if s.reference is not None and s.deterministic and n in REGISTRY)

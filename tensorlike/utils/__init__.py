@@ -3,6 +3,8 @@
 import importlib as _importlib
 import typing as _typing
 
+from tensorlike._absent import absent as _absent
+
 from . import _pytree, checkpoint, dlpack, hooks
 
 if _typing.TYPE_CHECKING:
@@ -29,6 +31,4 @@ def __getattr__(name: str) -> object:
         from ._swapping import swap_tensors
 
         return swap_tensors
-    from tensorlike.as_torch.absent import absent
-
-    return absent(__name__, name)
+    return _absent(__name__, name)

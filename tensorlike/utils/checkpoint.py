@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
+from tensorlike._above import above
 from tensorlike._absent import explain_absent_names
 from tensorlike.autograd import Function, backward, enable_grad, is_grad_enabled
 from tensorlike.autograd.engine import current_run
@@ -150,8 +151,7 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
     devices = sorted({value.get_device() for value in args if isinstance(value, Tensor) and value.is_cuda})
     if not devices:
         return [], []
-    from tensorlike import cuda
-
+    cuda = above("cuda")
     return devices, [cuda.get_rng_state(device) for device in devices]
 
 
@@ -164,8 +164,7 @@ def set_device_states(devices: Sequence[int], states: Sequence[Any], *, device_t
         raise ValueError(f"set_device_states(): tensors are on 'cpu' and 'cuda' devices, not on {device_type!r}")
     if not devices:
         return
-    from tensorlike import cuda
-
+    cuda = above("cuda")
     for device, state in zip(devices, states):
         cuda.set_rng_state(state, device)
 
@@ -187,9 +186,8 @@ def _rng(state: Any) -> Iterator[None]:
 def _autocast_now() -> Callable[[], AbstractContextManager[None]]:
     """Return the function that makes blocks in which autocast is as it is now."""
     # Imported at the first checkpoint, for the sake of a fast `import tensorlike`.
-    from tensorlike.amp.state import SETTINGS, autocast_as
-
-    return functools.partial(autocast_as, SETTINGS.get())
+    state = above("amp.state")
+    return functools.partial(state.autocast_as, state.SETTINGS.get())
 
 
 def _reentrant(function: str, wish: bool | None) -> bool:

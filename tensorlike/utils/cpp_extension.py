@@ -31,6 +31,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorlike._above import above
+from tensorlike._absent import absent
+
 from .precompiled import LISTED, precompiled_folder
 
 __all__ = [
@@ -530,17 +533,16 @@ class _Lock:
 
 
 def _loaded(name: str, path: Path, is_python_module: bool) -> Any:
-    from tensorlike.library.operators import ops, raise_kept_error
-
+    operators = above("library.operators")
     if not is_python_module:
-        ops.load_library(path)
+        operators.ops.load_library(path)
         return str(path)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    raise_kept_error()
+    operators.raise_kept_error()
     return module
 
 
@@ -630,8 +632,6 @@ def __getattr__(name: str) -> Any:
     if name == "BuildExtension":
         globals()[name] = made = _build_extension()
         return made
-    from tensorlike.as_torch.absent import absent
-
     return absent(__name__, name)
 
 

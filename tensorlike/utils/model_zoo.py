@@ -5,8 +5,8 @@ Source: PyTorch's `torch.utils.model_zoo`.
 
 from __future__ import annotations
 
-from tensorlike.hub import load_state_dict_from_url
+from tensorlike._above import above
 
 __all__ = ["load_url"]
 
-load_url = load_state_dict_from_url
+load_url = above("hub").load_state_dict_from_url

@@ -333,7 +333,7 @@ def test_nothing_slow_is_imported_by_the_package() -> None:
     command = [sys.executable, "-c", code]
     modules = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
     assert "tensorlike.overrides" in modules
-    slow = {"rich", "jinja2", "argparse", "tensorlike.audit", "tensorlike.testing.samples"}
+    slow = {"rich", "jinja2", "argparse", "tensorlike.audit", "tensorlike.audit.samples"}
     assert slow.isdisjoint(modules)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import tensorlike as tl
 from tensorlike.autograd import graph
-from tensorlike.utils._layered import Box, Link, svg_of
+from tensorlike.autograd.layered_drawing import Box, Link, svg_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tensorlike as tl
+from tensorlike.audit.samples import SAMPLES, SampleInput
 from tensorlike.tensor.declare import DECLARATIONS
-from tensorlike.testing.samples import SAMPLES, SampleInput
 
 FLOATING = ("float32", "float64", "complex128")
 

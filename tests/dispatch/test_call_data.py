@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import tensorlike as tl
+from tensorlike.audit.samples import serving
 from tensorlike.dispatch.core import MISSING
 from tensorlike.tensor.call_data import CallData
 from tensorlike.tensor.declare import DECLARATIONS, Promotion
-from tensorlike.testing.samples import serving
 from tests.helpers.values import mapped
 
 

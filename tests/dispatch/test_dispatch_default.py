@@ -9,9 +9,9 @@ import weakref
 import pytest
 
 import tensorlike as tl
+from tensorlike.audit.samples import serving
 from tensorlike.dispatch.core import CLEAR, STATE
 from tensorlike.overrides.introspection import public_rows
-from tensorlike.testing.samples import serving
 from tests.helpers.ducks import recorder
 
 

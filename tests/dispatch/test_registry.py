@@ -8,11 +8,11 @@ import types
 import pytest
 
 import tensorlike as tl
+from tensorlike.audit.samples import SAMPLES
 from tensorlike.dispatch import MISSING
 from tensorlike.dispatch.registry import IGNORED, REGISTRY, UNLISTED
 from tensorlike.overrides.introspection import owner_of
 from tensorlike.tensor.declare import DECLARATIONS
-from tensorlike.testing.samples import SAMPLES
 from tests.helpers.rows import families, is_operator, rows, samples_key
 
 ROWS = {row.full_name: row for row in rows()}
@@ -83,7 +83,7 @@ def is_dunder(row):
 def test_it_has_samples(name):
     row = FUNCTIONS[name]
     assert (samples_key(row) is not None) != (name in WITHOUT_SAMPLES), (
-        f"{name} has no samples: give it some in tensorlike/testing/samples"
+        f"{name} has no samples: give it some in tensorlike/audit/samples"
     )
 
 
@@ -214,7 +214,7 @@ class TestTheChecksThemselves:
             test_every_public_function_is_registered_or_ignored(namespace)
 
     def test_a_parameter_that_no_sample_sets_is_found(self, monkeypatch):
-        from tensorlike.testing.samples import SampleInput
+        from tensorlike.audit.samples import SampleInput
 
         name = next(name for name, members in families().items() if members[0].full_name == "tensorlike.add")
         monkeypatch.setattr(SAMPLES[name], "_generate", lambda make: iter([SampleInput(make(2), make(2))]))

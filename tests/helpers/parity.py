@@ -16,9 +16,9 @@ import numpy as np
 import torch
 
 import tensorlike as tl
+from tensorlike.audit.samples import SAMPLES
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.options import LENIENT, fitting, is_checked
-from tensorlike.testing.samples import SAMPLES
 
 from .gradients import random_like
 from .oracle import assert_like_torch, leaves, outcome, strided_torch, to_numpy, to_torch, torch_function

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorlike as tl
+from tensorlike.audit.samples import SAMPLES, Samples, serving
 from tensorlike.dispatch.operation import REFLECTED, Form
 from tensorlike.dispatch.registry import IGNORED, REGISTRY
 from tensorlike.overrides.introspection import public_rows
-from tensorlike.testing.samples import SAMPLES, Samples, serving
 
 from .values import mapped
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tensorlike as tl
-from tensorlike.testing.samples import Make
-from tensorlike.testing.samples.linalg.decompositions import hermitian, spread, well_conditioned
+from tensorlike.audit.samples import Make
+from tensorlike.audit.samples.linalg.decompositions import hermitian, spread, well_conditioned
 from tests.helpers.gradients import check_gradients
 from tests.helpers.values import array, wrapped
 

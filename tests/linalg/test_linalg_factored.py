@@ -7,9 +7,9 @@ import pytest
 import scipy.linalg
 
 import tensorlike as tl
-from tensorlike.testing.samples import Make
-from tensorlike.testing.samples.linalg.decompositions import hermitian
-from tensorlike.testing.samples.linalg.factored import symmetric
+from tensorlike.audit.samples import Make
+from tensorlike.audit.samples.linalg.decompositions import hermitian
+from tensorlike.audit.samples.linalg.factored import symmetric
 from tests.helpers.values import array
 
 DOUBLE = ("float64", "complex128")

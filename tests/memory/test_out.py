@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import tensorlike as tl
+from tensorlike.audit.samples import SampleInput, serving
 from tensorlike.dispatch.registry import IGNORED, REGISTRY
-from tensorlike.testing.samples import SampleInput, serving
 
 importlib.import_module("tensorlike.special")
 

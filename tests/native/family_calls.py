@@ -15,7 +15,7 @@ from tensorlike._native import core
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch import core as dispatching
 from tensorlike.dispatch.operation import form_of
-from tensorlike.tensor.native_families import attach
+from tensorlike.operations.native_families import attach
 
 #: What the function behind a handler returns in these tests: C left the call to Python.
 LEFT = object()

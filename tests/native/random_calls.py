@@ -3,7 +3,7 @@
     python -m tests.native.random_calls --count 100000 --seed 0
     python -m tests.native.random_calls --against pure --count 10000
 
-The arguments are those of the samples (`tensorlike.testing.samples`), changed at random. A call is made twice, with
+The arguments are those of the samples (`tensorlike.audit.samples`), changed at random. A call is made twice, with
 arguments that are built anew: through the public function, and through the Python function behind it. `--against pure`
 makes the second call in a process without the core, where composites and backward run without it, too. A program that
 shows a difference is printed. Seeds reproduce calls: seed 7 of any run is the same call.
@@ -35,11 +35,11 @@ import ml_dtypes
 import numpy as np
 
 import tensorlike as tl
+from tensorlike.audit.samples import Samples, serving
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.state import STATE
-from tensorlike.testing.samples import Samples, serving
 
 __all__ = [
     "FORMS", "Call", "Name", "Spec", "build", "change", "difference", "draw", "dtype_of", "entered", "given", "outcome",

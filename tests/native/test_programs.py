@@ -5,9 +5,9 @@ import pytest
 
 import tensorlike as tl
 from tensorlike._native import core
+from tensorlike.audit.samples import SAMPLES
+from tensorlike.operations.formula_programs import program_of
 from tensorlike.tensor.declare import DECLARATIONS
-from tensorlike.tensor.formula_programs import program_of
-from tensorlike.testing.samples import SAMPLES
 
 pytestmark = pytest.mark.skipif(core is None, reason="needs the native core")
 

@@ -10,7 +10,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = {"elementwise", "special", "reductions", "shape", "indexing", "linalg", "fft", "random", "memory", "nn"}
 OPERATIONS = ROOT / "tensorlike" / "operations"
-SAMPLES = ROOT / "tensorlike" / "testing" / "samples"
+SHARED = ("formula_programs", "late_names", "native_calls", "native_families", "shared")
+SAMPLES = ROOT / "tensorlike" / "audit" / "samples"
 #: Tests of what is no operation: folders as the package has them, and what the tests share.
 OTHERS = {
     "array_api", "as_torch", "audit", "autograd", "cpp", "dask", "data", "dispatch", "distributions", "docs", "gallery",
@@ -26,7 +27,7 @@ def folders(place):
 @pytest.mark.parametrize(
     "place, others, files",
     [
-        (OPERATIONS, set(), {"__init__.py", "shared.py"}),
+        (OPERATIONS, set(), {"__init__.py", *(f"{name}.py" for name in SHARED)}),
         (SAMPLES, set(), {"__init__.py", "sample.py"}),
         (ROOT / "tests", OTHERS, {"__init__.py", "conftest.py"}),
     ],

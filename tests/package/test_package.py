@@ -50,7 +50,7 @@ def test_samples_do_not_need_an_extra() -> None:
     # The audit, which users run from a plain installation, calls functions with them.
     modules_after(
         "import sys; sys.modules['ml_dtypes'] = sys.modules['rich'] = sys.modules['jinja2'] = None\n"
-        "from tensorlike.testing.samples import SAMPLES\n"
+        "from tensorlike.audit.samples import SAMPLES\n"
         "for samples in SAMPLES.values():\n"
         "    for dtype in samples.dtypes:\n"
         "        dtype == 'bfloat16' or samples.generate(dtype)"

@@ -136,7 +136,7 @@ try:
     testing.assert_close(x, x + 1)
 except AssertionError:
     pass
-from tensorlike.testing.samples import SAMPLES, serving
+from tensorlike.audit.samples import SAMPLES, serving
 for each in list(SAMPLES.values()):
     each.generate(each.dtypes[0])
 """,

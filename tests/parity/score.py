@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from tensorlike.testing.samples import SAMPLES
+from tensorlike.audit.samples import SAMPLES
 from tests.helpers import parity
 from tests.helpers.oracle import outcome
 from tests.helpers.rows import families, mutates

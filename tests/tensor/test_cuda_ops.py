@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tensorlike as tl
-from tensorlike.testing.samples import SAMPLES
+from tensorlike.audit.samples import SAMPLES
 from tests.helpers.rows import families, mutates
 from tests.helpers.values import assert_same, fresh, tensors_in
 from tests.tensor.test_ops import in_own_words

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import tensorlike as tl
+from tensorlike.audit.samples import SAMPLES, Make, SampleInput, Samples
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import VARIADIC
 from tensorlike.overrides import TorchFunctionMode
 from tensorlike.tensor.promotion import can_cast
-from tensorlike.testing.samples import SAMPLES, Make, SampleInput, Samples
 from tests.helpers.ducks import ANSWER, Duck, identical, recorded
 from tests.helpers.gradients import GradientMismatch, check_gradients
 from tests.helpers.rows import calling, cases, families, is_reflected, mutates

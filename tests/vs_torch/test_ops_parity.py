@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import tensorlike as tl
+from tensorlike.audit.samples import SAMPLES, SampleInput
 from tensorlike.dispatch.registry import IGNORED
-from tensorlike.testing.samples import SAMPLES, SampleInput
 from tests.helpers.oracle import assert_like_torch, outcome, torch_function
 from tests.helpers.parity import (
     DIFFERENTIABLE,

@@ -12,8 +12,8 @@ import pytest
 import torch
 
 import tensorlike as tl
+from tensorlike.audit.samples import SAMPLES
 from tensorlike.dispatch.pytree import map_instances
-from tensorlike.testing.samples import SAMPLES
 from tests.helpers.oracle import leaves, outcome
 from tests.helpers.parity import Call, quietly, samples_of
 from tests.helpers.rows import families, is_differentiable, mutates

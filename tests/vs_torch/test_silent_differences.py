@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import tensorlike as tl
-from tensorlike.testing.samples import SAMPLES
+from tensorlike.audit.samples import SAMPLES
 from tests.helpers.oracle import assert_like_torch, outcome, to_torch
 from tests.helpers.parity import lacks_kernel, quietly, samples_of, theirs_of
 from tests.helpers.rows import families

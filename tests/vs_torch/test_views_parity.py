@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import tensorlike as tl
-from tensorlike.testing.samples import SAMPLES
+from tensorlike.audit.samples import SAMPLES
 from tests.helpers.oracle import leaves, outcome, to_torch, torch_function
 from tests.helpers.rows import families, mutates
 from tests.helpers.values import array, mapped, tensors_in, wrapped

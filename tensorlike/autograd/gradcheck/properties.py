@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._above import above
+
 from ..backward_and_grad import grad
 from ..function import Function
 from ..grad_mode import enable_grad
@@ -122,7 +124,7 @@ _BATCHED = "gradcheck or gradgradcheck failed while testing batched gradient com
 
 def check_batched_backward(checked: Checked) -> None:
     """Check that backward, mapped over a batch of gradients by vmap, gives the batch of the single results."""
-    from tensorlike.transforms.mapping import vmap
+    vmap = above("transforms.mapping").vmap
 
     random = np.random.default_rng(11)
     for number, output in enumerate(checked.outputs):
@@ -153,7 +155,7 @@ def check_batched_backward(checked: Checked) -> None:
 
 def check_batched_forward(checked: Checked) -> None:
     """Check that forward mode, mapped over a batch of tangents by vmap, gives the batch of the single results."""
-    from tensorlike.transforms.mapping import vmap
+    vmap = above("transforms.mapping").vmap
 
     random = np.random.default_rng(13)
     for index, tensor in enumerate(checked.inputs):

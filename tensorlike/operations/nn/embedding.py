@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._above import above
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.backends import scatter_add
@@ -177,9 +178,7 @@ def embedding(
 def looked_up(weight: Any, indices: Any, row: int, by_frequency: bool, sparse: bool) -> Any:
     """Return the rows of the table, asking no type; with `sparse`, in such a way that its gradient is sparse."""
     if sparse and weight._tl_tracked and not (weight._tl_transformed or indices._tl_transformed):
-        from tensorlike.sparse.embedding import rows_of
-
-        return rows_of(_looked_up, weight, indices, row, by_frequency)
+        return above("sparse.embedding").rows_of(_looked_up, weight, indices, row, by_frequency)
     return _looked_up(weight, indices, row, by_frequency)
 
 

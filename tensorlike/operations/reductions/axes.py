@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tensorlike._library_name import LIBRARY
+from tensorlike.operations.formula_programs import Symbol
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.dims import dim_tuple, one_dim
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.formula_programs import Symbol
 from tensorlike.tensor.runtime import dtype_name
 
 

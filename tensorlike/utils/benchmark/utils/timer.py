@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tensorlike
+from tensorlike._above import above
 from tensorlike._absent import explain_absent_names
 
 from .common import Measurement, TaskSpec, set_torch_threads
@@ -20,8 +21,7 @@ __all__ = ["Language", "Timer", "timer"]
 
 def timer() -> float:
     """Return the seconds on the clock, after what runs on a GPU is done."""
-    from tensorlike import cuda
-
+    cuda = above("cuda")
     if cuda.is_available():
         cuda.synchronize()
     return timeit.default_timer()

@@ -15,19 +15,9 @@ from tensorlike.autograd import engine, grad_mode, inference, node
 from tensorlike.operations.indexing import gather, getitem, written_values
 from tensorlike.operations.memory import inplace
 from tensorlike.operations.shape import expanding, joining
+from tensorlike.tensor import backends, creation, device, device_context, forms, parameter, protocols, recording, views
 
-from . import (
-    backends,
-    creation,
-    device,
-    device_context,
-    forms,
-    formula_programs,
-    parameter,
-    protocols,
-    recording,
-    views,
-)
+from . import formula_programs
 
 __all__: list[str] = []
 

@@ -16,14 +16,14 @@ from tensorlike.dispatch import state, tracebacks
 from tensorlike.dispatch.collect import numpy_names
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC
+from tensorlike.tensor.calls import elementwise_operands, writes_directly
+from tensorlike.tensor.declaration import Declaration
+from tensorlike.tensor.operands import allows_number
+from tensorlike.tensor.parameter import Parameter
+from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.threads import LARGE
 
 from . import native_families
-from .calls import elementwise_operands, writes_directly
-from .declaration import Declaration
-from .operands import allows_number
-from .parameter import Parameter
-from .tensor import Tensor
-from .threads import LARGE
 
 __all__ = ["prepare"]
 

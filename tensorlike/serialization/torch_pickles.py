@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 from collections import OrderedDict
 from typing import Any
 
 import numpy as np
 
+from tensorlike import _utils as utils
+from tensorlike._tensor import _rebuild_from_type_v2
 from tensorlike.autograd.node import edge_of
-
-from . import dtypes
-from .attributes import strides_of
-from .backends import backend_of
-from .dtypes import dtype_of
-from .storage import TypedStorage, UntypedStorage, placed_in, typed_storage
+from tensorlike.storage import _load_from_bytes
+from tensorlike.tensor import dtypes, legacy_types
+from tensorlike.tensor.attributes import strides_of
+from tensorlike.tensor.backends import backend_of
+from tensorlike.tensor.dtypes import dtype_of
+from tensorlike.tensor.storage import TypedStorage, UntypedStorage, placed_in, typed_storage
 
 __all__ = ["reduce_as_torch", "reduce_storage", "storage_reference"]
 
@@ -25,11 +26,10 @@ _UNTYPED = (dtypes.uint16, dtypes.uint32, dtypes.uint64)
 
 def reduce_as_torch(tensor: Any) -> Any:
     """Return what PyTorch's `Tensor.__reduce_ex__` and `Parameter.__reduce_ex__` return."""
-    from .parameter import Parameter
-    from .serialization import attributes_of
-    from .tensor import Tensor
+    from tensorlike.tensor.parameter import Parameter
+    from tensorlike.tensor.serialization import attributes_of
+    from tensorlike.tensor.tensor import Tensor
 
-    utils = importlib.import_module("tensorlike._utils")
     requires_grad = bool(tensor._tl_tracked and edge_of(tensor) is not None)
     state = attributes_of(tensor)
     kind = type(tensor)
@@ -41,14 +41,13 @@ def reduce_as_torch(tensor: Any) -> Any:
             return utils._rebuild_parameter_with_state, (*arguments, state)
         function = utils._rebuild_parameter
     else:
-        function, arguments = _dense(utils, tensor, requires_grad)
+        function, arguments = _dense(tensor, requires_grad)
         if kind is Tensor and not state:
             return function, arguments
-    rebuild = importlib.import_module("tensorlike._tensor")._rebuild_from_type_v2
-    return rebuild, (function, kind, arguments, state)
+    return _rebuild_from_type_v2, (function, kind, arguments, state)
 
 
-def _dense(utils: Any, tensor: Any, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
+def _dense(tensor: Any, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
     array = tensor._tl_data
     if not isinstance(array, np.ndarray):
         array = backend_of(array).to_host(array)
@@ -77,13 +76,13 @@ def reduce_storage(storage: Any) -> Any:
 
     file = io.BytesIO()
     save(storage, file)
-    return importlib.import_module("tensorlike.storage")._load_from_bytes, (file.getvalue(),)
+    return _load_from_bytes, (file.getvalue(),)
 
 
 def storage_reference(storage: Any) -> tuple[Any, UntypedStorage, int]:
     """Return what a file says of a storage: its type, its bytes, and its number of elements."""
     if isinstance(storage, TypedStorage):
-        types = importlib.import_module("tensorlike.tensor.legacy_types").STORAGES
+        types = legacy_types.STORAGES
         name = next(name for name, kind in types.items() if "." not in name and kind.dtype is storage.dtype)
         return types[name], storage.untyped(), len(storage)
     return UntypedStorage, storage, len(storage)

@@ -10,7 +10,7 @@ from tensorlike.autograd.graph_memory import graph_nodes, saved_by, shown_bytes
 from tensorlike.autograd.node import AccumulateGrad, Node, like_edge, name_of
 from tensorlike.autograd.tensor_base import TensorBase
 
-from ._layered import Box, Link, svg_of
+from .layered_drawing import Box, Link, svg_of
 
 __all__ = ["Drawing", "draw"]
 

@@ -19,12 +19,11 @@ from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.signature import ONE
 from tensorlike.operations.linalg.matrix_kernels import WITH_DOT
-
-from .operands import allows_none, allows_number, operands_of
+from tensorlike.tensor.operands import allows_none, allows_number, operands_of
 
 if TYPE_CHECKING:
-    from .declaration import Declaration
-    from .recording import Recorded
+    from tensorlike.tensor.declaration import Declaration
+    from tensorlike.tensor.recording import Recorded
 
 __all__ = ["Symbol", "program_of"]
 
