@@ -14,7 +14,7 @@ from tensorlike.dispatch.tracebacks import short_tracebacks
 
 if TYPE_CHECKING:
     from .api import AuditedApi
-    from .making import AuditError
+    from .errors import AuditError
     from .model import AuditReport, AuditRow, Cause, Regression, SignatureFault, SignatureProblem, ValueCheck
     from .outcomes import Outcome
 
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AuditError": "making",
+    "AuditError": "errors",
     "AuditReport": "model",
     "AuditRow": "model",
     "Cause": "model",

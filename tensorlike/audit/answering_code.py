@@ -27,8 +27,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .errors import AuditError
 from .foreign import module_of, mro_of
-from .making import AuditError
 from .model import AuditReport, AuditRow, ValueCheck
 from .outcomes import FAULTY, Outcome
 from .sources import shown_path

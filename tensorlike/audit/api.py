@@ -16,7 +16,7 @@ import numpy as np
 from tensorlike._native import paused
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch import DisableTorchFunction
-from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import Form, Mutates
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter
@@ -284,6 +284,17 @@ class TensorlikeApi:
         return contextlib.nullcontext()
 
 
+def member_path(name: str) -> list[str]:
+    """Return the names after the class of tensors in the name of one of its members; none for other functions."""
+    _, owner, *path = [*name.split("."), ""][:-1] if name.count(".") > 1 else ["", "", ""]
+    return path if owner == "Tensor" else []
+
+
+def is_of_tensors(name: str) -> bool:
+    """Return whether a function is a method, a property or an operator of tensors."""
+    return bool(member_path(name))
+
+
 def api_named(name: str) -> AuditedApi:
     """Return the API called "tensorlike" or "torch". Raises AuditError for others, or without PyTorch."""
     if name == "torch":
@@ -291,7 +302,7 @@ def api_named(name: str) -> AuditedApi:
 
         return TorchApi()
     if name != "tensorlike":
-        from .making import AuditError
+        from .errors import AuditError
 
         raise AuditError(f"the API to audit against is 'tensorlike' or 'torch', not {name!r}")
     return TensorlikeApi()

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import mutates_of
 from tensorlike.dispatch.signature import KEYWORD, ONE, POSITIONAL, VARIADIC, Parameter
 from tensorlike.overrides.introspection import public_rows
@@ -27,10 +27,9 @@ from tensorlike.tensor.dtypes import dtype
 from tensorlike.tensor.tensor import Tensor
 
 from .answering import Trace
-from .api import AuditedFunction, Call, TensorlikeApi
+from .api import AuditedFunction, Call, TensorlikeApi, is_of_tensors
+from .errors import AuditError
 from .foreign import let_through
-from .making import AuditError
-from .written import is_of_tensors
 
 __all__ = ["TorchApi"]
 

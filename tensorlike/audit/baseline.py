@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
-from .making import AuditError
+from .errors import AuditError
 from .model import FORMAT as REPORT_FORMAT
 from .model import AuditReport, AuditRow, Regression, ValueCheck
 from .terminal import counted, print_regressions

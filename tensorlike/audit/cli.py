@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import continuous
+from .errors import AuditError
 from .foreign import described, interrupts_noted, let_through, one_line, process_restored, text_of_error
-from .making import AuditError, evaluated, instances_of, target
+from .making import evaluated, instances_of, target
 from .metadata import attribute_reader
 from .model import AuditReport
 from .options import CHOICES, Project, checked_choice, project_options

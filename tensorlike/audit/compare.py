@@ -9,8 +9,8 @@ import sys
 from typing import IO, Any, NamedTuple
 
 from . import cli
+from .errors import AuditError
 from .foreign import text_of_error
-from .making import AuditError
 from .model import AuditReport, AuditRow
 from .outputs import kind_of
 from .terminal import counted

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Protocol
 
 from . import outputs
-from .making import AuditError
+from .errors import AuditError
 from .outcomes import legend
 from .outputs import Results
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tensorlike.overrides.pages import as_script_data, rendered
 
-from .making import AuditError
+from .errors import AuditError
 from .model import PROGRAM, WRITTEN, AuditReport, AuditRow, Totals, ValueCheck, without_particulars
 from .outcomes import Outcome
 from .terminal import headline, words_of

@@ -25,12 +25,13 @@ from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .errors import AuditError
 from .foreign import described, let_through, name_of, process_restored, text_of_error
 
 if TYPE_CHECKING:
     from .api import AuditedApi
 
-__all__ = ["FROM_DENSE", "TO_DENSE", "AuditError", "InstanceMaker", "evaluated", "instances_of", "target"]
+__all__ = ["FROM_DENSE", "TO_DENSE", "InstanceMaker", "evaluated", "instances_of", "target"]
 
 FROM_DENSE = "__tensorlike_from_dense__"
 TO_DENSE = "__tensorlike_to_dense__"
@@ -39,10 +40,6 @@ _HOW = (
     f"give --make EXPR or --from-dense EXPR (in Python: make=, from_dense=), or the type a classmethod "
     f"{FROM_DENSE}(cls, tensor)"
 )
-
-
-class AuditError(ValueError):
-    """Raised when an audit is impossible: the type is not found, no instance can be made, a report is unreadable."""
 
 
 def a(kind: type) -> str:

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.pytree import instances
 
 from .arguments import text_of
+from .errors import AuditError
 from .foreign import described, let_through, name_of
-from .making import AuditError
 
 if TYPE_CHECKING:
     from .making import InstanceMaker

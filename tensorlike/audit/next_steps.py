@@ -24,8 +24,9 @@ from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.overrides.policies import rewrap, to_dense
 from tensorlike.overrides.writing import TensorLike
 
+from .errors import AuditError
 from .foreign import let_through, mro_of, name_of
-from .making import TO_DENSE, AuditError, InstanceMaker
+from .making import TO_DENSE, InstanceMaker
 from .model import AuditReport, AuditRow, Totals
 from .outcomes import FAULTY, Outcome
 from .parallel import in_children

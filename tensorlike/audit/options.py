@@ -27,8 +27,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .errors import AuditError
 from .foreign import described, let_through, name_of
-from .making import AuditError
 from .metadata import named
 
 __all__ = ["CHOICES", "Project", "checked_choice", "options_of_class", "project_options"]

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any
 
+from .errors import AuditError
 from .foreign import described, let_through, module_of, mro_of, name_of, one_line, process_restored, qualified_name
-from .making import AuditError, evaluated, instances_of
+from .making import evaluated, instances_of
 from .model import AuditReport
 from .options import CHOICES
 from .outputs import Audited, LeftOut, Results

@@ -24,8 +24,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .answering_code import Location
+from .errors import AuditError
 from .foreign import described, interrupted
-from .making import AuditError
 from .model import AuditRow
 
 if TYPE_CHECKING:

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.signature import POSITIONAL
 
 from .arguments import Place, text_of
+from .errors import AuditError
 from .foreign import interrupted, let_through, name_of, process_restored
 from .judging import AFTERWARDS, OF_OPERAND
-from .making import FROM_DENSE, TO_DENSE, AuditError
+from .making import FROM_DENSE, TO_DENSE
 from .model import AuditRow, ValueCheck
 from .outcomes import Outcome
 from .parallel import Child, available_jobs

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.pytree import instances
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.overrides.variants import NAMED
@@ -34,8 +34,9 @@ from tensorlike.overrides.writing import _TABLE, TensorLike
 
 from .answering import Answering, Trace, handlers_of, is_watched
 from .answering_code import Location, Recorder
-from .api import AuditedApi, AuditedFunction, Call, TensorlikeApi
+from .api import AuditedApi, AuditedFunction, Call, TensorlikeApi, is_of_tensors
 from .arguments import Place, at, copied, fitted, places, replaced, shown_call, text_of
+from .errors import AuditError
 from .failures import is_deliberate
 from .foreign import (
     described,
@@ -49,14 +50,13 @@ from .foreign import (
     text_of_error,
 )
 from .judging import Arguments, Attempt, Judge, PlainCall, Unusable
-from .making import AuditError, InstanceMaker, a
+from .making import InstanceMaker, a
 from .metadata import Metadata, marked, metadata_of
 from .model import AuditReport, AuditRow, SignatureProblem, ValueCheck
 from .outcomes import FAULTY, Outcome
 from .parallel import Audited, End, available_jobs, in_workers
 from .sections import extra_rows
 from .signatures import compared, confirmed, is_refused_by_python, refusal
-from .written import is_of_tensors
 
 __all__ = ["Attempt", "Auditor", "matching"]
 

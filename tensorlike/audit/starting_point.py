@@ -9,7 +9,7 @@ import shlex
 import sys
 from typing import NamedTuple
 
-from .making import AuditError
+from .errors import AuditError
 
 __all__ = ["StartingPoint", "add_arguments", "run", "starting_point"]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .api import AuditedFunction, Call
+from .api import AuditedFunction, Call, member_path
 from .arguments import at, shown_call, text_of
 from .failures import is_deliberate
 from .foreign import let_through, mro_of, name_of, process_restored, text_of_error
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .judging import Attempt
     from .run import Auditor
 
-__all__ = ["NAMESPACE", "Written", "is_of_tensors", "written_forms", "written_row"]
+__all__ = ["NAMESPACE", "Written", "written_forms", "written_row"]
 
 #: The line of the table that these calls are counted in.
 NAMESPACE = "methods and operators"
@@ -81,17 +81,6 @@ class Written(NamedTuple):
     fits: Callable[[Call], bool] = lambda call: True
 
 
-def _path(name: str) -> list[str]:
-    """Return the names after the class of tensors in the name of one of its members; none for other functions."""
-    _, owner, *path = [*name.split("."), ""][:-1] if name.count(".") > 1 else ["", "", ""]
-    return path if owner == "Tensor" else []
-
-
-def is_of_tensors(name: str) -> bool:
-    """Return whether a function is a method, a property or an operator of tensors."""
-    return bool(_path(name))
-
-
 def written_forms(functions: Sequence[tuple[AuditedFunction, str]]) -> list[Written]:
     """Return the ways of writing calls of the members of tensors.
 
@@ -105,7 +94,7 @@ def written_forms(functions: Sequence[tuple[AuditedFunction, str]]) -> list[Writ
 
 
 def _forms(function: AuditedFunction, reported: str) -> Iterator[Written]:
-    path = _path(function.name)
+    path = member_path(function.name)
     if not path or not function.parameters:
         return
     name, first = path[0], function.parameters[0].name

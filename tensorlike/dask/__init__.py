@@ -18,6 +18,7 @@ if getattr(dask.array, "array_expr_enabled", bool)():
         "False before dask.array is imported"
     )
 
+from . import late_names as late_names
 from . import rules
 from .chunked import ChunkedTensor
 from .collection import compute, persist

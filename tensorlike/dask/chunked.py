@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import ref
 
 import numpy as np
@@ -31,6 +31,12 @@ from tensorlike.transforms.description import Described, Elsewhere, NoArray
 from tensorlike.transforms.levels import follow, functional_of
 
 from .collection import ChunkedCollection
+
+if TYPE_CHECKING:  # Given by late_names.py, when these modules are loaded.
+    from .creation import filled
+    from .elementwise import elementwise
+    from .inplace import rebound, share, turned_into
+    from .mapping import like_output, map_chunks
 
 __all__ = [
     "ChunkedTensor", "Chunks", "Method", "called", "chunked", "is_chunked", "name_of", "number_needed", "numpy_meta",
@@ -114,25 +120,17 @@ class ChunkedTensor(ChunkedCollection, Tensor):
 
     def held_as(self, cls: type) -> Any:
         """Return this tensor with chunks of the type `cls`: what `as_subclass` does."""
-        from .mapping import map_chunks
-
         return self if cls is ChunkedTensor else map_chunks(AsType(cls), self)
 
     # What the graph asks of a gradient.
 
     def _tl_zeros(self, shape: Any, dtype: Any) -> Any:
-        from .creation import filled
-
         return filled(self, shape, dtype, 0)
 
     def _tl_ones(self, shape: Any, dtype: Any) -> Any:
-        from .creation import filled
-
         return filled(self, shape, dtype, 1)
 
     def _tl_seed(self, gradient: Any) -> Any:
-        from .mapping import like_output
-
         return like_output(gradient, self)
 
     def _tl_zeros_maker(self) -> Callable[..., Any]:
@@ -243,20 +241,14 @@ def answer(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     function = functional_of(form)
     try:
         if function is not None:
-            from .inplace import rebound
-
             return rebound(form, function, args, kwargs)
         if operation.variant is not None and operation.variant.kind == INPLACE_VIEW and operation.chunking is None:
-            from .inplace import turned_into
-
             return turned_into(form, operation.variant.of.function, args, kwargs)
         if operation.chunking is not None:
             found = operation.chunking(form, args, kwargs)
             if found is not NotImplemented:
                 return shared(found, args) if operation.view and args else found
         if operation.elementwise and not form.inplace:
-            from .elementwise import elementwise
-
             return elementwise(form, args, kwargs)
         if operation.composite:
             return follow(form, args, kwargs)
@@ -267,8 +259,6 @@ def answer(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def shared(found: Any, args: tuple[Any, ...]) -> Any:
     """Return the results of a view, which would share memory with the first operand, known as such."""
-    from .inplace import share
-
     for result in instances(found, ChunkedTensor):
         share(result, args[0])
     return found

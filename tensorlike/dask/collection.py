@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dask
 import dask.array as da
@@ -23,6 +23,11 @@ from tensorlike.tensor.dtypes import dtype
 from tensorlike.tensor.tensor import Tensor
 
 from .tasks import only
+
+if TYPE_CHECKING:  # Given by late_names.py, when these modules are loaded.
+    from .mapping import compute_chunk_sizes, map_chunks, rebuilt
+    from .reading import to_dask
+    from .shaping import rechunked
 
 __all__ = ["ChunkedCollection", "compute", "persist"]
 
@@ -97,14 +102,10 @@ class ChunkedCollection:
         Gradients come back in the chunks that they have where they come from. Raises ValueError for chunks that do not
         add up to the shape.
         """
-        from .shaping import rechunked
-
         return rechunked(self, chunks, options)
 
     def map_chunks(self, function: Any, *args: Any, **options: Any) -> Any:
         """Return the tensor with `function` applied to each chunk: see `tensorlike.dask.map_chunks`."""
-        from .mapping import map_chunks
-
         return map_chunks(function, self, *args, **options)
 
     def compute_chunk_sizes(self) -> Any:
@@ -112,25 +113,17 @@ class ChunkedCollection:
 
         The chunks are computed once for their sizes; `persist()` the tensor first so that they are not again.
         """
-        from .mapping import compute_chunk_sizes
-
         return compute_chunk_sizes(self)
 
     def to_dask(self) -> Any:
         """Return the chunks as a dask array of NumPy (or CuPy) arrays, without history."""
-        from .reading import to_dask
-
         return to_dask(self)
 
     def to_zarr(self, *args: Any, **options: Any) -> Any:
         """Write the chunks to a Zarr array: the arguments are those of `dask.array.to_zarr`."""
-        from .reading import to_dask
-
         return da.to_zarr(to_dask(self), *args, **options)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        from .mapping import rebuilt
-
         me: Any = self
         if me._tl_edge is not None:
             raise RuntimeError(
@@ -183,8 +176,6 @@ def _joined(blocks: Any, ndim: int, dim: int = 0) -> tuple[Any, bool]:
 def _persisted(
     graph: Mapping[Any, Any], rebuild: Any, extra: tuple[Any, ...], sample: Any, requires_grad: bool, **options: Any
 ) -> Any:
-    from .mapping import rebuilt
-
     return rebuilt(rebuild(graph, *extra, **options), sample, requires_grad)
 
 

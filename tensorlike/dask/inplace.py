@@ -10,7 +10,7 @@ former elements. So the tensors that would share memory know of each other, and 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from tensorlike.autograd.grad_mode import grad_enabled, recording_block
@@ -22,6 +22,9 @@ from tensorlike.operations.memory import inplace
 from tensorlike.tensor.tensor import Tensor
 
 from .chunked import Method, is_chunked, refused, rule
+
+if TYPE_CHECKING:  # Given by late_names.py, when these modules are loaded.
+    from .recording import kept, step
 
 __all__ = ["bound", "check_writable", "rebound", "share", "take_over", "turned_into"]
 
@@ -49,8 +52,6 @@ def rebound(form: Form, function: Callable[..., Any], args: tuple[Any, ...], kwa
     if not is_chunked(target):
         raise refused(form, "an ordinary tensor cannot hold what is not computed yet: compute() the operand first")
     check_writable(form, target)
-    from .recording import kept
-
     # What it was, for the derivatives of what is computed from it.
     before = kept(target)
     rest, named = map_leaves(
@@ -63,8 +64,6 @@ def turned_into(form: Form, function: Callable[..., Any], args: tuple[Any, ...],
     """Bind the first operand of an in-place view, such as `t_`, to what the other function returns of it."""
     target = args[0] if args else kwargs[form.parameters[0].name]
     check_writable(form, target)
-    from .recording import kept
-
     before = kept(target)
     result = function(before, *args[1:], **{k: v for k, v in kwargs.items() if v is not target})
     return bound(target, result)
@@ -134,8 +133,6 @@ def _copy(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _in_place_of(target: Any, result: Any) -> Any:
     """Return `result` recorded as the replacement of the elements of `target`, whose gradient is zero."""
-    from .recording import kept, step
-
     fresh = kept(result)
     fresh._tl_edge, fresh._tl_tracked = None, False
     shape = target._tl_data.shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dask
 import dask.array as da
@@ -20,6 +20,9 @@ from tensorlike.tensor.tensor import Tensor
 
 from .chunked import ChunkedTensor, called, chunked, is_chunked, numpy_meta, sample_of
 from .tasks import ChunkCall, ChunkFunction, Place, picked, portable
+
+if TYPE_CHECKING:  # Given by late_names.py, when these modules are loaded.
+    from .pullback import differentiated
 
 __all__ = [
     "array_of", "compute_chunk_sizes", "constant", "map_chunks", "mapped", "on_chunks", "rebuilt",
@@ -206,8 +209,6 @@ def map_chunks(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     operands = operands_in(args, kwargs)
     if not grad_enabled() or not any(t.requires_grad for t in operands):
         return mapped(name, function, args, kwargs)
-    from .pullback import differentiated
-
     shapes = {tuple(t.shape) for t in operands if t.dim()}
     if len(shapes) != 1:
         raise RuntimeError(

@@ -8,7 +8,8 @@ from .api import (
     overridable,
     wrap_torch_function,
 )
-from .core import MISSING, overriding_types
+from .core import overriding_types
+from .missing import MISSING
 from .modes import DisableTorchFunction, DisableTorchFunctionSubclass, TorchFunctionMode, current_modes
 from .protocol import SupportsTorchFunction
 

@@ -38,14 +38,12 @@ from .state import (
 __all__ = [
     "ANYWAY",
     "CLEAR",
-    "MISSING",
     "OPTIONAL_TENSORS",
     "ORDINARY",
     "PLAIN",
     "PROVIDED",
     "STATE",
     "TENSORS",
-    "Missing",
     "State",
     "ask_types",
     "disabled_torch_dispatch",
@@ -69,20 +67,6 @@ __all__ = [
     "went_in_circles",
 ]
 
-
-class Missing:
-    """The type of `MISSING`, the value of a parameter that the caller did not pass."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "<not passed>"
-
-    def __reduce__(self) -> str:
-        return "MISSING"
-
-
-MISSING: Final = Missing()
 
 _get_state = STATE.get
 

@@ -8,7 +8,8 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .core import MISSING, PLAIN, dispatch, has_handler, outside_stacklevel
+from .core import PLAIN, dispatch, has_handler, outside_stacklevel
+from .missing import MISSING
 from .signature import POSITIONAL
 from .state import TENSOR_TYPES
 

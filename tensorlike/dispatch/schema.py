@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import NamedTuple
 
-from .core import MISSING
+from .missing import MISSING
 from .operation import Form, Mutates
 from .signature import KEYWORD, VARIADIC, Parameter
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from .core import MISSING
+from .missing import MISSING
 
 __all__ = ["MANY", "NESTED", "ONE", "Parameter", "Signature", "named_self", "operand_kind", "parameters_of"]
 

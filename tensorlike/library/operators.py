@@ -28,7 +28,8 @@ from typing import Any
 from tensorlike.autograd import Function, enable_grad, grad, is_grad_enabled, no_grad
 from tensorlike.autograd.function import FunctionMeta
 from tensorlike.autograd.tensor_base import TensorBase, version_counter
-from tensorlike.dispatch.core import MISSING, PLAIN, dispatch, elements
+from tensorlike.dispatch.core import PLAIN, dispatch, elements
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import Form, Operation
 from tensorlike.dispatch.registry import register, unregister
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, Parameter

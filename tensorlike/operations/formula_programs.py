@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.signature import ONE
 from tensorlike.operations.linalg.matrix_kernels import WITH_DOT
 from tensorlike.tensor.operands import allows_none, allows_number, operands_of

@@ -15,7 +15,19 @@ from tensorlike.autograd import engine, grad_mode, inference, node
 from tensorlike.operations.indexing import gather, getitem, written_values
 from tensorlike.operations.memory import inplace
 from tensorlike.operations.shape import expanding, joining
-from tensorlike.tensor import backends, creation, device, device_context, forms, parameter, protocols, recording, views
+from tensorlike.tensor import (
+    backends,
+    creation,
+    device,
+    device_context,
+    forms,
+    legacy,
+    parameter,
+    protocols,
+    recording,
+    tensor,
+    views,
+)
 
 from . import formula_programs
 
@@ -32,7 +44,11 @@ _give(
     device, DeviceContext=device_context.DeviceContext, innermost_context=device_context.innermost_context,
     cuda_is_available=backends.cuda_is_available,
 )  # fmt: skip
-_give(creation, converted_number=written_values.converted_number, stack=joining.stack)
+_give(
+    creation, converted_number=written_values.converted_number, stack=joining.stack,
+    new_tensor_like=legacy.new_tensor_like,
+)  # fmt: skip
+_give(tensor, legacy_tensor=legacy.legacy_tensor)
 _give(forms, from_numpy=creation.from_numpy)
 _give(parameter, retyped_leaf=protocols.retyped_leaf)
 _give(recording, program_of=formula_programs.program_of)

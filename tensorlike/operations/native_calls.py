@@ -14,6 +14,7 @@ from tensorlike._native import core
 from tensorlike.dispatch import core as dispatching
 from tensorlike.dispatch import state, tracebacks
 from tensorlike.dispatch.collect import numpy_names
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC
 from tensorlike.tensor.calls import elementwise_operands, writes_directly
@@ -47,7 +48,7 @@ def _prepare_dispatch(function: Any, form: Form) -> None:
         return
     if any(p.operand not in (ONE, MANY) or p.kind != POSITIONAL for p in operands):
         return
-    required = max(1, sum(p.kind == POSITIONAL and p.default is dispatching.MISSING for p in positional))
+    required = max(1, sum(p.kind == POSITIONAL and p.default is MISSING for p in positional))
     most = -1 if any(p.kind == VARIADIC for p in positional) else len(positional)
     apart = frozenset(numpy_names(form.parameters)).union(p.name for p in form.parameters if p.operand)
     core.dispatched(
@@ -74,7 +75,7 @@ if core is not None:
         tensors=state.TENSORS,
         state=state.STATE,
         clear=state.CLEAR,
-        missing=dispatching.MISSING,
+        missing=MISSING,
         ordinary=state.ORDINARY,
         plans=dispatching._PLANS,
         prepare=prepare,

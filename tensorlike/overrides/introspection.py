@@ -16,8 +16,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorlike._library_name import LIBRARY, spoken_name
-from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.errors import function_name
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import IGNORED, REGISTRY, registered
 from tensorlike.dispatch.signature import KEYWORD, VARIADIC

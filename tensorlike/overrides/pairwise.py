@@ -16,9 +16,10 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, NamedTuple, TypeVar, cast
 
-from tensorlike.dispatch.core import PROVIDED, Missing
+from tensorlike.dispatch.core import PROVIDED
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.forks import renew_after_fork
+from tensorlike.dispatch.missing import Missing
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.tracebacks import short_tracebacks
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tensorlike._library_name import own_name, spoken_name
-from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.errors import function_name
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import Form, form_of
 from tensorlike.dispatch.registry import IGNORED, REGISTRY, registered
 from tensorlike.dispatch.signature import POSITIONAL, VARIADIC, Parameter, parameters_of

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import INPLACE, INPLACE_VIEW, NAMESAKE, REFLECTED, Form, Operation
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import POSITIONAL, VARIADIC

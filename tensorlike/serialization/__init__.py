@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import IO, Any, TypeAlias
+from typing import IO, TypeAlias
 
 from tensorlike._absent import explain_absent_names
-from tensorlike._originals import tl as _tl
 from tensorlike.tensor.storage import TypedStorage, UntypedStorage
 from tensorlike.types import Device
 
@@ -32,6 +31,7 @@ from .options import (
     set_default_mmap_options,
     skip_data,
 )
+from .pickling import _get_layout as _get_layout
 from .places import (
     default_restore_location,
     location_tag,
@@ -76,8 +76,3 @@ __all__ = [
 StorageType: TypeAlias = TypedStorage | UntypedStorage
 FILE_LIKE: TypeAlias = str | os.PathLike[str] | IO[bytes]
 MAP_LOCATION: TypeAlias = Callable[[StorageType, str], StorageType] | Device | dict[str, str] | None
-
-
-def _get_layout(name: str) -> Any:
-    """Return the layout that PyTorch's pickles name, such as "torch.strided"."""
-    return getattr(_tl, name.removeprefix("torch."))

@@ -19,12 +19,12 @@ from typing import Any, Final
 
 from tensorlike._library_name import LIBRARY
 from tensorlike._native import function_types
+from tensorlike._originals import tl
 from tensorlike._tensor import _rebuild_from_type_v2
 from tensorlike._utils import _rebuild_tensor_v2, _rebuild_tensor_v3
 from tensorlike.as_torch.naming import home_of
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.serialization.torch_pickles import storage_reference
-from tensorlike.tensor import layouts
+from tensorlike.tensor import layouts, legacy_types
 from tensorlike.tensor.dtypes import uint8
 from tensorlike.tensor.serialization import FOR_FILES
 from tensorlike.tensor.storage import TypedStorage, UntypedStorage, typed_storage
@@ -125,8 +125,6 @@ class _Naming:
                 return self.storages.rebuilt(*found)
             return found
         if type(obj) is layouts.layout:
-            from tensorlike.serialization import _get_layout
-
             return _get_layout, (f"torch.{repr(obj).rpartition('.')[2]}",)
         return NotImplemented
 
@@ -221,3 +219,20 @@ def dump(obj: object, file: Any, protocol: int, storages: StorageCollector) -> N
             file.write(text)
             return
     _TorchPickler(file, protocol, storages).dump(obj)
+
+
+def _get_layout(name: str) -> Any:
+    """Return the layout that PyTorch's pickles name, such as "torch.strided"."""
+    return getattr(tl, name.removeprefix("torch."))
+
+
+_get_layout.__module__ = "tensorlike.serialization"  # Where PyTorch has it, and where files name it.
+
+
+def storage_reference(storage: Any) -> tuple[Any, UntypedStorage, int]:
+    """Return what a file says of a storage: its type, its bytes, and its number of elements."""
+    if isinstance(storage, TypedStorage):
+        types = legacy_types.STORAGES
+        name = next(name for name, kind in types.items() if "." not in name and kind.dtype is storage.dtype)
+        return types[name], storage.untyped(), len(storage)
+    return UntypedStorage, storage, len(storage)

@@ -12,13 +12,13 @@ from tensorlike import _utils as utils
 from tensorlike._tensor import _rebuild_from_type_v2
 from tensorlike.autograd.node import edge_of
 from tensorlike.storage import _load_from_bytes
-from tensorlike.tensor import dtypes, legacy_types
+from tensorlike.tensor import dtypes
 from tensorlike.tensor.attributes import strides_of
 from tensorlike.tensor.backends import backend_of
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.storage import TypedStorage, UntypedStorage, placed_in, typed_storage
+from tensorlike.tensor.storage import placed_in, typed_storage
 
-__all__ = ["reduce_as_torch", "reduce_storage", "storage_reference"]
+__all__ = ["reduce_as_torch", "reduce_storage"]
 
 #: Dtypes without a type of storage in PyTorch.
 _UNTYPED = (dtypes.uint16, dtypes.uint32, dtypes.uint64)
@@ -72,17 +72,8 @@ def _dense(tensor: Any, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
 
 def reduce_storage(storage: Any) -> Any:
     """Return what PyTorch's storages return to pickle: a file of `save`, as bytes."""
-    from tensorlike.serialization import save
+    from .saving import save
 
     file = io.BytesIO()
     save(storage, file)
     return _load_from_bytes, (file.getvalue(),)
-
-
-def storage_reference(storage: Any) -> tuple[Any, UntypedStorage, int]:
-    """Return what a file says of a storage: its type, its bytes, and its number of elements."""
-    if isinstance(storage, TypedStorage):
-        types = legacy_types.STORAGES
-        name = next(name for name, kind in types.items() if "." not in name and kind.dtype is storage.dtype)
-        return types[name], storage.untyped(), len(storage)
-    return UntypedStorage, storage, len(storage)

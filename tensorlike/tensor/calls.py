@@ -21,7 +21,7 @@ import numpy as np
 
 from tensorlike.autograd.grad_mode import get_state
 from tensorlike.autograd.tensor_base import TensorBase, wrap
-from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC, Parameter
 from tensorlike.dispatch.tracebacks import explained
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import no
     from tensorlike.operations.indexing.written_values import converted_number
     from tensorlike.operations.shape.joining import stack
 
+    from .legacy import new_tensor_like
+
 __all__ = [
     "array_from",
     "as_tensor",
@@ -420,8 +422,6 @@ def new(self: Tensor, *data: object, device: Device | str | None = None, **keywo
     >>> tl.ones(2, dtype=tl.float64).new([1, 2]), tl.ones(2).new(2, 3).shape
     (tensor([1., 2.], dtype=tensorlike.float64), tensorlike.Size([2, 3]))
     """
-    from .legacy import new_tensor_like
-
     if device is not None:
         keywords["device"] = device
     return new_tensor_like(data, keywords, self._tl_data.dtype, device_of(self._tl_data))

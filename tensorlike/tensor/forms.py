@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.dispatch.core import ANYWAY, MISSING, has_handler
+from tensorlike.dispatch.core import ANYWAY, has_handler
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import register
 from tensorlike.dispatch.signature import (

@@ -16,7 +16,8 @@ from types import MemberDescriptorType
 from typing import Any
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.dispatch.core import MISSING, STATE
+from tensorlike.dispatch.core import STATE
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.pytree import instances
 from tensorlike.dispatch.signature import NESTED

@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any, TypeVar, overload
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import REFLECTED, Form, Mutates, Operation, form_of
 from tensorlike.dispatch.options import check_options
 from tensorlike.dispatch.registry import ignore, register

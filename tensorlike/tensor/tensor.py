@@ -22,6 +22,7 @@ __all__ = ["Tensor", "converted", "disabled_torch_function", "nowrap_functions"]
 if TYPE_CHECKING:
     # The methods attached by the declarations, written by tools/generate_stubs.py for type checkers.
     from ._methods import TensorMethods
+    from .legacy import legacy_tensor  # Given when the package is loaded: see Note [Calls import nothing].
 else:
     TensorMethods = object
 
@@ -45,8 +46,6 @@ class Tensor(TensorBase, TensorMethods):
 
     # Results are made with object.__new__(Tensor), without calling these.
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        from .legacy import legacy_tensor
-
         return legacy_tensor(cls, *args, **kwargs)  # type: ignore[no-any-return]
 
     #: NumPy defers `array * tensor` to the tensor.

@@ -16,8 +16,8 @@ from typing import Any
 
 from tensorlike._library_name import pytorch
 from tensorlike.dispatch import core
-from tensorlike.dispatch.core import MISSING
 from tensorlike.dispatch.errors import function_name
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import VARIADIC, Parameter

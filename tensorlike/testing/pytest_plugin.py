@@ -110,7 +110,8 @@ def _check_writable(option: str, file: str | None) -> None:
 
 
 def _recorders(asked: list[str], api: str | None) -> Iterator[tuple[str, Recorder]]:
-    from tensorlike.audit.making import AuditError, target
+    from tensorlike.audit.errors import AuditError
+    from tensorlike.audit.making import target
 
     from .covered_functions import functions_for
     from .override_coverage import Recorder

@@ -12,7 +12,7 @@ import pytest
 
 from tensorlike._originals import tl
 from tensorlike.audit.samples import SAMPLES
-from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.overrides.introspection import public_rows
 

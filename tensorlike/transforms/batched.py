@@ -88,6 +88,12 @@ class BatchedTensor(TransformTensor):
     def held_as(self, cls: type) -> Any:
         return batched(self._value.as_subclass(cls), self._level)
 
+    @staticmethod
+    def apply_node(node: Node, grad: Any, level: Level) -> Any:
+        """Run a node with gradients of which some are batches: once for each example."""
+        rows = [tuple(apply_node(node, example(grad, level, index))) for index in range(level.size)]
+        return tuple(None if c[0] is None else batched(_stacked(name_of(node), list(c)), level) for c in zip(*rows))
+
     @classmethod
     def answer(cls, level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not level.alive:
@@ -355,25 +361,7 @@ def apply_node(node: Node, grad: Any) -> Any:
     except NoArray:
         pass
     level = max((v._level for v in leaves(grad) if isinstance(v, TransformTensor)), key=lambda v: v.depth)
-    if level.kind is not BatchedTensor:
-        return _apply_to_dual(node, grad, level)
-    rows = [tuple(apply_node(node, example(grad, level, index))) for index in range(level.size)]
-    return tuple(None if c[0] is None else batched(_stacked(name_of(node), list(c)), level) for c in zip(*rows))
-
-
-def _apply_to_dual(node: Node, grad: Any, level: Level) -> Any:
-    """Run a node with gradients of which some have tangents: its formula is linear in them, so it maps the tangents
-    too.
-    """
-    from .dual import dual, is_dual, primals
-
-    def moved(value: Any) -> Any:
-        if is_dual(value, level):
-            return value._tangent
-        return value.new_zeros(value.shape) if isinstance(value, Tensor) else value
-
-    values, tangents = apply_node(node, primals(grad, level)), apply_node(node, tree_map(moved, grad))
-    return tuple(v if v is None or t is None else dual(v, t, level) for v, t in zip(values, tangents, strict=True))
+    return level.kind.apply_node(node, grad, level)
 
 
 @rule(Method.__repr__)

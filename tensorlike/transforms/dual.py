@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
+from tensorlike.autograd.node import Node
 from tensorlike.dispatch.operation import Form, form_of, operation_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.signature import VARIADIC
@@ -24,6 +25,7 @@ from tensorlike.operations.linalg import matmul as products
 from tensorlike.operations.linalg import products as linalg_products
 from tensorlike.tensor.tensor import Tensor
 
+from .batched import apply_node
 from .levels import (
     Level,
     Method,
@@ -78,6 +80,18 @@ class DualTensor(TransformTensor):
 
     def held_as(self, cls: type) -> Any:
         return dual(self._primal.as_subclass(cls), self._tangent.as_subclass(cls), self._level)
+
+    @staticmethod
+    def apply_node(node: Node, grad: Any, level: Level) -> Any:
+        """Run a node with gradients of which some have tangents. Its formula is linear in them: it maps these, too."""
+
+        def moved(value: Any) -> Any:
+            if is_dual(value, level):
+                return value._tangent
+            return value.new_zeros(value.shape) if isinstance(value, Tensor) else value
+
+        values, tangents = apply_node(node, primals(grad, level)), apply_node(node, tree_map(moved, grad))
+        return tuple(v if v is None or t is None else dual(v, t, level) for v, t in zip(values, tangents, strict=True))
 
     @classmethod
     def answer(cls, level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

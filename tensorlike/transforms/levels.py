@@ -27,11 +27,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from types import MemberDescriptorType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
+from tensorlike.autograd.node import Node
 from tensorlike.autograd.tensor_base import no_history
-from tensorlike.dispatch.core import MISSING, inherits_default, plan_for
+from tensorlike.dispatch.core import inherits_default, plan_for
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.modes import TorchFunctionMode
 from tensorlike.dispatch.operation import INPLACE, Form
 from tensorlike.dispatch.pytree import leaves
@@ -43,6 +45,9 @@ from tensorlike.tensor.tensor import Tensor, converted
 from tensorlike.tensor.views import detached
 
 from .description import Described, NoArray
+
+if TYPE_CHECKING:  # Set by the package, which imports it afterwards.
+    from .gradients import answer_grad
 
 __all__ = [
     "Level",
@@ -225,6 +230,11 @@ class TransformTensor(Tensor):
     #: The number of hidden dimensions of the tensor inside.
     batch_dimensions: ClassVar[int] = 0
 
+    @staticmethod
+    def apply_node(node: Node, grad: Any, level: Level) -> Any:
+        """Run a node of the graph with gradients of which some are of the level."""
+        raise NotImplementedError
+
     @property
     def _tl_data(self) -> Any:
         inner = plain_of(self)._tl_data
@@ -290,8 +300,6 @@ class TransformTensor(Tensor):
         """Dispatch to the innermost level among the operands."""
         kwargs = kwargs or {}
         if func is autograd_grad:
-            from .gradients import answer_grad
-
             return answer_grad(args, kwargs)
         top: TransformTensor | None = None
         for value in args if not kwargs else (*args, *kwargs.values()):

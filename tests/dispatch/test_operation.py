@@ -9,7 +9,7 @@ import pytest
 
 import tensorlike as tl
 from tensorlike.autograd import graph
-from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import (
     INPLACE,
     INPLACE_VIEW,

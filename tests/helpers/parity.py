@@ -17,7 +17,7 @@ import torch
 
 import tensorlike as tl
 from tensorlike.audit.samples import SAMPLES
-from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.options import LENIENT, fitting, is_checked
 
 from .gradients import random_like

@@ -14,6 +14,7 @@ import tensorlike as tl
 from tensorlike._native import core
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch import core as dispatching
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import form_of
 from tensorlike.operations.native_families import attach
 
@@ -58,7 +59,7 @@ def provide() -> None:
     if not hasattr(tl.sum, "_tl_python"):
         core.provide(
             tensor=tl.Tensor, parameter=tl.nn.Parameter, tensors=dispatching.TENSORS, state=dispatching.STATE,
-            clear=dispatching.CLEAR, missing=dispatching.MISSING,
+            clear=dispatching.CLEAR, missing=MISSING,
         )  # fmt: skip
 
 

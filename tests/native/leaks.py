@@ -26,7 +26,7 @@ import tensorlike as tl
 from tensorlike._native import core, function_types
 from tensorlike.autograd.node import RELEASED, Node
 from tensorlike.autograd.tensor_base import AutogradMeta
-from tensorlike.dispatch.core import MISSING
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.state import CLEAR
 from tests.native import random_calls
 from tests.native.random_calls import Duck, Logging, Mode, Plain, Refuser

@@ -13,6 +13,7 @@ import pytest
 import tensorlike as tl
 from tensorlike._native import core
 from tensorlike.dispatch import core as dispatching
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.modes import TorchFunctionMode
 from tests.helpers.native import python_function
 
@@ -274,7 +275,7 @@ def test_modes_and_guards_together():
 
 
 def test_missing_and_too_many_arguments():
-    for args in ((), (Duck(),), (Duck(), 1, 2), (Duck(), 1, 2, 3), (dispatching.MISSING, Duck())):
+    for args in ((), (Duck(),), (Duck(), 1, 2), (Duck(), 1, 2, 3), (MISSING, Duck())):
         for function in (tl.atan2, tl.Tensor.atan2, tl.mean, tl.exp, tl.Tensor.__mod__):
             assert_same(function, *args)
 

@@ -1,0 +1,9 @@
+"""What an audit raises."""
+
+from __future__ import annotations
+
+__all__ = ["AuditError"]
+
+
+class AuditError(ValueError):
+    """Raised when an audit is impossible: the type is not found, no instance can be made, a report is unreadable."""

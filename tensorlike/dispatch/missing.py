@@ -1,0 +1,22 @@
+"""The value of a parameter that the caller did not pass."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["MISSING", "Missing"]
+
+
+class Missing:
+    """The type of `MISSING`, the value of a parameter that the caller did not pass."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<not passed>"
+
+    def __reduce__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = Missing()
