@@ -7,6 +7,8 @@ from typing import Any
 
 from tensorlike._above import above
 
+from . import cpu, cuda
+from .backends.mkl import is_available
 from .tensor.device import as_device
 from .tensor.tensor import Tensor
 
@@ -62,8 +64,6 @@ def get_device_module(device: Any = None) -> ModuleType:
     >>> tl.get_device_module("cpu") is tl.cpu
     True
     """
-    from . import cpu, cuda
-
     if device is None:
         return cuda if cuda.is_available() else cpu
     kind = as_device(device, "get_device_module").type
@@ -95,7 +95,5 @@ def _boolean(input: Tensor, function: str) -> Tensor:
 
 def __getattr__(name: str) -> Any:
     if name == "has_mkl":
-        from .backends.mkl import is_available
-
         return is_available()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

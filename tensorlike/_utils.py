@@ -12,6 +12,9 @@ from tensorlike._above import above
 
 from ._library_name import LIBRARY
 from ._originals import tl
+from .tensor.parameter import Parameter
+from .tensor.serialization import rebuild_tensor
+from .tensor.tensor import Tensor
 
 __all__ = ["ExceptionWrapper", "KeyErrorMessage", "_element_size", "_rebuild_sparse_tensor", "set_state", "torch"]
 
@@ -119,9 +122,6 @@ def _rebuild_tensor_v3(
     storage: Any, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any, dtype: Any,
     metadata: Any = None,
 ) -> Any:  # fmt: skip
-    from .tensor.serialization import rebuild_tensor
-    from .tensor.tensor import Tensor
-
     untyped = storage.untyped()
     width = dtype.itemsize
     made = rebuild_tensor(
@@ -135,8 +135,6 @@ def _rebuild_tensor_v3(
 
 
 def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:
-    from .tensor.parameter import Parameter
-
     return Parameter(data, requires_grad)
 
 

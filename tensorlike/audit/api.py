@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from tensorlike._native import paused
+from tensorlike._originals import tl
+from tensorlike.audit.samples import serving
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch import DisableTorchFunction
 from tensorlike.dispatch.missing import MISSING
@@ -26,6 +28,7 @@ from tensorlike.tensor.creation import as_tensor
 from tensorlike.tensor.generator import get_rng_state, manual_seed, set_rng_state
 from tensorlike.tensor.tensor import Tensor
 
+from .errors import AuditError
 from .foreign import let_through
 
 if TYPE_CHECKING:
@@ -186,8 +189,6 @@ class TensorlikeApi:
 
     def calls(self, function: AuditedFunction) -> Iterator[Call]:
         """Yield sample calls of `function` on plain tensors, none of which need be valid."""
-        from tensorlike.audit.samples import serving
-
         row = self._rows.get(function.name) or REGISTRY[function.name]
         source = serving(row)
         if source is None:
@@ -302,8 +303,6 @@ def api_named(name: str) -> AuditedApi:
 
         return TorchApi()
     if name != "tensorlike":
-        from .errors import AuditError
-
         raise AuditError(f"the API to audit against is 'tensorlike' or 'torch', not {name!r}")
     return TensorlikeApi()
 
@@ -399,8 +398,6 @@ def _guess_of_type(kind: str) -> Any:
 
 
 def _guess(name: str, kind: str) -> Any:
-    from tensorlike._originals import tl
-
     value = _GUESSES[name] if name in _GUESSES else _guess_of_type(kind)
     if isinstance(value, str) and name in ("args", "cls", "dtype"):
         return getattr(tl, value)

@@ -10,13 +10,15 @@ from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Protocol
 
 from . import outputs
+from .answering_code import AnsweringCode, Recorder, circumstances_of, code_file, kept_rows, project_of
+from .baseline import Baseline, print_changes
 from .errors import AuditError
+from .foreign import module_of, qualified_name
 from .outcomes import legend
 from .outputs import Results
 
 if TYPE_CHECKING:
     from .answering_code import CodeFile
-    from .baseline import Baseline
     from .run import Auditor
 
 __all__ = [
@@ -107,8 +109,6 @@ def checked(options: argparse.Namespace) -> Baseline | None:
 
     A baseline that is to be written and does not exist yet is empty.
     """
-    from .baseline import Baseline
-
     printed = [option for option in ("json", *FILES) for path in _files(options, option) if path == "-"]
     if len(printed) > 1:
         raise AuditError(f"--{printed[0]} and --{printed[1]} cannot both go to standard output")
@@ -136,9 +136,6 @@ class Selection:
     """Leaves out of an audit what did not change, for `--changed`, and keeps the code that answered till then."""
 
     def __init__(self, options: argparse.Namespace, auditor: Auditor, baseline: Baseline) -> None:
-        from .answering_code import Recorder, circumstances_of, code_file, kept_rows, project_of
-        from .foreign import module_of, qualified_name
-
         self.auditor = auditor
         self.key = qualified_name(auditor.kind), auditor.api.name
         self.note = ""
@@ -174,8 +171,6 @@ class Selection:
 
     def write(self, write: Write) -> None:
         """Write the file of code, if the baseline is written."""
-        from .answering_code import AnsweringCode
-
         if self.file is None or self.auditor.recorder is None:
             return
         former = self.file.types.get(self.key)
@@ -207,8 +202,6 @@ def finish(
     options: argparse.Namespace, results: Results, baseline: Baseline | None, output: IO[str], write: Write
 ) -> bool:
     """Write the files that the options ask for; return whether something got worse than in the baseline."""
-    from .baseline import print_changes
-
     if options.junit is not None:
         write(options.junit, outputs.junit(results))
     if options.sarif is not None:

@@ -25,8 +25,10 @@ from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .api import TensorlikeApi
 from .errors import AuditError
 from .foreign import described, let_through, name_of, process_restored, text_of_error
+from .options import options_of_class
 
 if TYPE_CHECKING:
     from .api import AuditedApi
@@ -173,8 +175,6 @@ def instances_of(
 ) -> tuple[type, InstanceMaker]:
     """Return the audited type and the InstanceMaker for it; see `tensorlike.overrides.audit` for the order."""
     if api is None:
-        from .api import TensorlikeApi
-
         api = TensorlikeApi()
     if isinstance(type_or_maker, type):
         kind = type_or_maker
@@ -188,8 +188,6 @@ def instances_of(
     else:
         raise AuditError(f"audit() takes a type, or a function that returns an instance, not {type_or_maker!r}")
     _check_kind(kind, api)
-    from .options import options_of_class
-
     said = options_of_class(kind)
     if make is None and from_dense is None:
         make, from_dense = said.get("make"), said.get("from_dense")

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .notebook import report_html
 from .outcomes import FAULTY, Outcome, read_outcome
 
 __all__ = [
@@ -320,8 +321,6 @@ class AuditReport:
         return f"<AuditReport of {self.type_name}: {self.coverage:.1f} % of {called} call{'' if called == 1 else 's'}>"
 
     def _repr_html_(self) -> str:
-        from .notebook import report_html
-
         return report_html(self)
 
     @property

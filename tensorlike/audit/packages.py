@@ -14,13 +14,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any
 
+from .api import api_named
 from .errors import AuditError
 from .foreign import described, let_through, module_of, mro_of, name_of, one_line, process_restored, qualified_name
 from .making import evaluated, instances_of
 from .model import AuditReport
 from .options import CHOICES
-from .outputs import Audited, LeftOut, Results
+from .outputs import Audited, LeftOut, Results, table_of
 from .parallel import available_jobs, in_children
+from .run import Auditor
 from .sources import source_of
 from .terminal import counted
 
@@ -97,8 +99,6 @@ def audit_package(
 
     Raises AuditError when the package cannot be imported.
     """
-    from .api import api_named
-
     chosen = api_named(api) if isinstance(api, str) else api
     modules, modules_left_out = _imported(package)
     kinds, types_left_out = _types(package, modules, chosen)
@@ -157,8 +157,6 @@ def _one_thread(api: AuditedApi) -> Iterator[None]:
 
 def _work(kind: type, api: AuditedApi, only: Sequence[str], options: Mapping[str, Any]) -> Callable[[], str]:
     """Return the function that audits a type in its process and returns JSON: the report, or why there is none."""
-    from .run import Auditor
-
     def work() -> str:
         try:
             _, maker = instances_of(kind, api=api, **_given(kind, options))
@@ -287,8 +285,6 @@ def _is_of_another_library(kind: type, api: AuditedApi) -> bool:
 
 def print_package(report: PackageReport, file: IO[str]) -> None:
     """Print a line for each type, then those that were not audited with the reason."""
-    from .outputs import table_of
-
     version = f" {report.version}" if report.version else ""
     print(f"Audit of {report.package}{version} against {report.api} {report.api_version}\n", file=file)
     lines = table_of(report.results)

@@ -23,6 +23,7 @@ from tensorlike.tensor.backends.backend import Backend
 from tensorlike.tensor.device import as_device
 from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.generator import default_generator_of
+from tensorlike.tensor.legacy_types import STORAGES, TENSORS
 from tensorlike.tensor.tensor import Tensor
 
 __all__ = [
@@ -258,8 +259,6 @@ def __getattr__(name: str) -> Any:
     if name == "amp":
         return importlib.import_module(f"{__name__}.amp")
     if name.endswith(("Tensor", "Storage")):
-        from tensorlike.tensor.legacy_types import STORAGES, TENSORS
-
         found = TENSORS.get(f"cuda.{name}") or STORAGES.get(f"cuda.{name}")
         if found is not None:
             return found

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form
 from tensorlike.tensor.tensor import Tensor
@@ -24,8 +25,6 @@ __all__: list[str] = []
 @rule(Method.__setitem__)
 def _setitem(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Bind the tensor to its elements with others at an index of slices and numbers, or where a mask is true."""
-    from tensorlike._originals import tl
-
     target, index, value = args
     if not is_chunked(target):
         raise refused(form, "an ordinary tensor cannot hold what is not computed yet")

@@ -26,11 +26,13 @@ from tensorlike.autograd.tensor_base import STAND_INS, wrap_as
 from tensorlike.dispatch.operation import INPLACE_VIEW, Form, form_of, operation_of
 from tensorlike.dispatch.pytree import instances, map_leaves
 from tensorlike.tensor.backends import device_of
+from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.transforms.description import Described, Elsewhere, NoArray
 from tensorlike.transforms.levels import follow, functional_of
 
 from .collection import ChunkedCollection
+from .gradients import answer_grad
 
 if TYPE_CHECKING:  # Given by late_names.py, when these modules are loaded.
     from .creation import filled
@@ -109,8 +111,6 @@ class ChunkedTensor(ChunkedCollection, Tensor):
         if not all(issubclass(kind, Tensor) and (kind is cls or not kind._tl_transformed) for kind in types):
             return NotImplemented  # Left to the other type, which may be that of a transform.
         if func is autograd_grad:
-            from .gradients import answer_grad
-
             return answer_grad(args, kwargs or {})
         return answer(func, tuple(args), kwargs or {})
 
@@ -137,8 +137,6 @@ class ChunkedTensor(ChunkedCollection, Tensor):
         return lambda shape, dtype: self._tl_zeros(shape, dtype)._tl_data
 
     def _tl_cast(self, dtype: Any) -> Any:
-        from tensorlike.tensor.dtypes import dtype_of
-
         return self.to(dtype_of(dtype))
 
 

@@ -9,7 +9,7 @@ from tensorlike.operations.elementwise import complexes
 from tensorlike.operations.memory import placement
 from tensorlike.operations.shape import reshaping
 
-from .chunked import Method, called, is_chunked, name_of, refused, rule
+from .chunked import Method, called, chunked, is_chunked, name_of, refused, rule
 from .inplace import share
 from .mapping import mapped, on_chunks
 from .recording import record, step
@@ -116,6 +116,4 @@ def _as_pairs(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             ChunkCall(form.function, ((Place(0),), {}), "view_as_complex"), [array], sample._tl_data.dtype,
             indices=[numbers], result=numbers[:-1],
         )  # fmt: skip
-    from .chunked import chunked
-
     return share(record(form.operation, {"input": tensor}, chunked(found, sample)), tensor)

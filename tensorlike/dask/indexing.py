@@ -13,12 +13,15 @@ from tensorlike.operations.indexing import copies, masks
 from tensorlike.operations.linalg import diagonals
 from tensorlike.operations.shape import rearranging
 from tensorlike.tensor.dims import one_dim
+from tensorlike.tensor.from_data import tensor as tensor_of
 from tensorlike.tensor.tensor import Tensor
 
 from .chunked import Method, called, is_chunked, name_of, refused, rule
+from .creation import eye
 from .inplace import share
+from .joining import joined
 from .lookups import picked_rows
-from .mapping import array_of, mapped, on_chunks
+from .mapping import aligned, array_of, mapped, on_chunks
 from .recording import arguments, kept, record, step
 from .shaping import like, reshaped
 from .tasks import ChunkCall, ChunkFunction, Place
@@ -50,8 +53,6 @@ def placed(tensor: Any, shape: tuple[int, ...], index: tuple[slice, ...]) -> Any
 
 
 def _placed_along(tensor: Any, dim: int, size: int, start: int, stride: int, count: int) -> Any:
-    from .joining import joined
-
     pieces = [tensor]
     last = start + (count - 1) * stride + 1 if count else start
     if count and stride != 1:
@@ -181,8 +182,6 @@ def _index_item(form: Form, item: Any) -> Any:
     if isinstance(item, (bool, np.bool_)):
         raise refused(form, "a bool as an index adds a dimension of unknown size")
     if isinstance(item, (list, np.ndarray, range)):
-        from tensorlike.tensor.from_data import tensor as tensor_of
-
         return tensor_of(np.asarray(item) if isinstance(item, range) else item)
     try:
         return operator.index(item)
@@ -241,8 +240,6 @@ def _masked(form: Form, tensor: Any, mask: Any) -> Any:
     array, other = tensor._tl_data.array, mask._tl_data.array
     numbers = tuple(range(array.ndim))
     call = ChunkCall(Method.__getitem__, ((Place(0), Place(1)), {}), "index")
-    from .mapping import aligned
-
     _, (array, other) = aligned("index", [array, other], [numbers, (0,)])
     found = on_chunks(
         call,
@@ -341,7 +338,5 @@ def _diagonal(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not count:
         return square.sum(-1)
     zero = tensor.new_zeros(())
-    from .creation import eye
-
     mask = eye(count, chunks=square._tl_data.array.chunks[-2:], device=tensor.device).bool()
     return square.where(mask, zero).sum(-1).to(tensor.dtype)

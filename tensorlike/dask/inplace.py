@@ -19,9 +19,10 @@ from tensorlike.autograd.tensor_base import version_counter
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.dispatch.pytree import map_leaves
 from tensorlike.operations.memory import inplace
+from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.tensor import Tensor
 
-from .chunked import Method, is_chunked, refused, rule
+from .chunked import Method, called, is_chunked, refused, rule
 
 if TYPE_CHECKING:  # Given by late_names.py, when these modules are loaded.
     from .recording import kept, step
@@ -111,8 +112,6 @@ def bound(target: Any, result: Any) -> Any:
 def _check_cast(form: Form, found: Any, wanted: Any) -> None:
     ranks = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
     if ranks.get(found.kind, 0) > ranks.get(wanted.kind, 0):
-        from tensorlike.tensor.dtypes import dtype_of
-
         raise RuntimeError(
             f"{form.name.rpartition('.')[2]}(): result type {dtype_of(found)} can't be cast to the desired output type "
             f"{dtype_of(wanted)}"
@@ -149,8 +148,6 @@ def _resized(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 @rule(inplace.fill)
 def _fill(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return a tensor filled with a number, or with that of a tensor without dimensions."""
-    from .chunked import called
-
     target, value = (*args, *kwargs.values())
     called(form.function, (target, value), {})
     with recording_block(False):

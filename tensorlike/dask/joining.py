@@ -12,6 +12,7 @@ from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.operations.indexing import copies
 from tensorlike.operations.shape import expanding, joining
+from tensorlike.operations.shape.resizing import broadcast_shapes
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.tensor import Tensor
 
@@ -128,8 +129,6 @@ def _unbind(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 @rule(expanding.broadcast_tensors)
 def _broadcast(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    from tensorlike.operations.shape.resizing import broadcast_shapes
-
     tensors = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
     shape = broadcast_shapes(*[tuple(t.shape) for t in tensors])
     return tuple(t.expand(shape) for t in tensors)

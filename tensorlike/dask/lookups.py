@@ -7,6 +7,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
+from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form
 from tensorlike.operations.indexing import gather
@@ -95,8 +96,6 @@ class _PickRows(ChunkFunction):
         self.dim, self.local, self.places = dim, local, places
 
     def __call__(self, *tensors: Any) -> Any:
-        from tensorlike._originals import tl
-
         parts = [t.index_select(self.dim, tl.from_numpy(rows)) for t, rows in zip(tensors, self.local, strict=True)]
         return (parts[0] if len(parts) == 1 else tl.cat(parts, self.dim)).index_select(
             self.dim, tl.from_numpy(self.places)
@@ -105,8 +104,6 @@ class _PickRows(ChunkFunction):
 
 def _scattered(grad: Any, rows: Any, dim: int, size: int) -> Any:
     """Return zeros with the rows of `grad` added at their places."""
-    from tensorlike._originals import tl
-
     order = np.argsort(rows, kind="stable")
     kinds = np.unique(rows)
     if len(kinds) == len(rows):
@@ -146,8 +143,6 @@ def _added(tensor: Any, places: Any, dim: int, size: int) -> Any:
 
 
 def _tensor(rows: Any) -> Any:
-    from tensorlike._originals import tl
-
     return tl.from_numpy(rows)
 
 
@@ -210,8 +205,6 @@ def _either(one: Any, other: Any) -> Any:
 
 
 def _bool() -> Any:
-    from tensorlike._originals import tl
-
     return tl.bool
 
 
@@ -222,8 +215,6 @@ class _Owned(ChunkFunction):
         self.dim, self.starts, self.size, self.back = dim, starts, size, back
 
     def __call__(self, place: tuple[int, ...], tensor: Any, index: Any, source: Any) -> Any:
-        from tensorlike._originals import tl
-
         if index.numel() and bool(((index < -self.size) | (index >= self.size)).any()):
             raise IndexError(f"index is out of bounds for dimension {self.dim} with size {self.size}")
         block = place[self.dim] if self.back else place[-1]

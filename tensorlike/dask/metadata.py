@@ -15,6 +15,7 @@ from tensorlike.transforms.description import NoArray
 
 from .chunked import Method, called, number_needed, refused, rule
 from .gradients import no_formula
+from .mapping import rebuilt
 
 __all__: list[str] = []
 
@@ -118,8 +119,6 @@ def _formatted(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str
 
 @rule(Method.__deepcopy__)
 def _copied(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    from .mapping import rebuilt
-
     tensor, memo = args
     if tensor._tl_edge is not None:
         raise RuntimeError(

@@ -25,10 +25,12 @@ from tensorlike.operations.nn import (
     toplevel,
     toplevel_normalization,
 )
+from tensorlike.operations.nn.declaring import reduction_of
 from tensorlike.tensor.tensor import Tensor
 
 from .along import whole_dims
 from .chunked import called, is_chunked, name_of, refused, rule
+from .inplace import check_writable, take_over
 from .mapping import mapped, operands_in
 from .pullback import apart, differentiated
 from .recording import arguments
@@ -48,8 +50,6 @@ def _activation(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     given = arguments(form, args, kwargs)
     tensor = given.pop(next(iter(given)))
     if given.get("inplace"):
-        from .inplace import check_writable, take_over
-
         check_writable(form, tensor)
         return take_over(form, tensor, form.function(tensor, **{**given, "inplace": False}))
     return apart(name_of(form), form.function, tensor, **given)
@@ -59,8 +59,6 @@ def _activation(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 
 def _reduction(given: dict[str, Any]) -> str:
-    from tensorlike.operations.nn.declaring import reduction_of
-
     found = reduction_of(given.pop("size_average", None), given.pop("reduce", None), given.pop("reduction", "mean"))
     return str(found)
 

@@ -12,6 +12,7 @@ from tensorlike.operations.reductions import minmax
 from tensorlike.tensor.tensor import Tensor
 
 from .chunked import called, chunked, name_of, rule
+from .creation import arange
 from .mapping import on_chunks
 from .recording import arguments, computed, step
 from .tasks import ChunkCall, ChunkFunction, Place
@@ -148,8 +149,6 @@ def _values_and_places(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]
         chosen = index if keepdim else index.unsqueeze(where)
         line = [1] * len(shape)
         line[where] = shape[where]
-        from .creation import arange
-
         numbers = arange(shape[where], chunks=(tensor._tl_data.array.chunks[where],)).reshape(line)
         return tl.where(numbers == chosen, kept, kept.new_zeros(()))
 

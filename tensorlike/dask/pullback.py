@@ -16,7 +16,7 @@ from tensorlike._originals import tl
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.dispatch.pytree import map_leaves
 
-from .chunked import called, chunked, is_chunked
+from .chunked import called, chunked, is_chunked, sample_of
 from .mapping import array_of, on_chunks, operands_in, templated
 from .recording import kept, needs_grad, step
 from .shaping import rechunked
@@ -110,8 +110,6 @@ def _pulled(
     which: int, number: int | None,
 ) -> Any:  # fmt: skip
     """Return the gradient of operand number `which`."""
-    from .chunked import sample_of
-
     own = indices[which]
     # Dimensions along which the gradient of this operand comes in parts that are added up.
     others = [n for n in dict.fromkeys((*result, *(n for i in indices for n in i))) if n not in own]

@@ -23,6 +23,7 @@ from tensorlike.tensor.generator import Generator, default_generator
 
 from .chunked import Method, called, chunked, is_chunked, name_of, numpy_meta, refused, rule
 from .creation import chunks_for
+from .inplace import check_writable, take_over
 from .mapping import on_chunks, templated
 from .recording import arguments
 from .tasks import ChunkCall, ChunkFunction, Place
@@ -203,8 +204,6 @@ class _Written(ChunkFunction):
     Method.log_normal_,
 )  # fmt: skip
 def _drawn_into(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    from .inplace import check_writable, take_over
-
     target, *rest = args
     if not is_chunked(target):
         raise refused(form, "an ordinary tensor cannot hold what is not computed yet")

@@ -9,10 +9,12 @@ import dask.array as da
 import numpy as np
 
 from tensorlike.autograd.grad_mode import recording_block
-from tensorlike.tensor.dtypes import dtype_of
+from tensorlike.tensor.dtypes import as_numpy_dtype, dtype_of
+from tensorlike.tensor.from_data import as_tensor
 from tensorlike.tensor.tensor import Tensor
 
-from .chunked import ChunkedTensor, chunked, is_chunked, numpy_meta
+from .chunked import AsType, ChunkedTensor, chunked, is_chunked, numpy_meta
+from .creation import chunks_for, in_parts
 from .mapping import map_chunks, on_chunks, stored
 from .tasks import ChunkCall, ChunkFunction, Place, array_in, chunk_from
 
@@ -57,8 +59,6 @@ def _sample_for(array: Any) -> Any:
 
 def _typed(chunk_type: Any) -> Any:
     if isinstance(chunk_type, type) and issubclass(chunk_type, Tensor):
-        from .chunked import AsType
-
         return AsType(chunk_type)
     if not callable(chunk_type):
         raise TypeError(f"from_dask(): argument 'chunk_type' must be a type or a function, not {chunk_type!r}")
@@ -74,10 +74,6 @@ def from_tensor(tensor: Any, chunks: Any = "auto", *, requires_grad: bool | None
         chunks: as dask takes them: a size, sizes for each dimension, "auto", or -1 for a single chunk.
         requires_grad: of the result, a leaf; that of the tensor unless given.
     """
-    from tensorlike.tensor.from_data import as_tensor
-
-    from .creation import chunks_for
-
     if is_chunked(tensor):
         return tensor.rechunk(chunks)
     whole = as_tensor(tensor)
@@ -125,10 +121,6 @@ def from_parquet(
     Raises TypeError for columns that are no numbers, and ValueError for columns that are not there.
     """
     import pyarrow.dataset as pads
-
-    from tensorlike.tensor.dtypes import as_numpy_dtype
-
-    from .creation import in_parts
 
     dataset = pads.dataset(path, format="parquet", **options)
     known = dataset.schema.names

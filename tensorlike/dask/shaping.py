@@ -17,8 +17,8 @@ from tensorlike.operations.reductions import sums
 from tensorlike.operations.shape import expanding, rearranging, reshaping
 from tensorlike.tensor.dims import dim_tuple, inferred, one_dim, size_argument
 
-from .chunked import Method, called, chunked, name_of, refused, rule
-from .creation import chunks_for
+from .chunked import Method, called, chunked, name_of, numpy_meta, refused, rule
+from .creation import chunks_for, in_chunks
 from .inplace import share
 from .mapping import mapped, on_chunks
 from .recording import arguments, step
@@ -91,8 +91,6 @@ def _one_block(call: ChunkCall, array: Any, shape: tuple[int, ...], dtype: Any) 
     """Return the dask array of one call on the only chunk of an array, whose result has the given shape."""
     from dask.highlevelgraph import HighLevelGraph
     from dask.tokenize import tokenize
-
-    from .chunked import numpy_meta
 
     name = f"{call.name}-{tokenize(call, array, shape)}"
     graph = {(name, *(0,) * len(shape)): (call, (0,) * len(shape), (array.name, *(0,) * array.ndim))}
@@ -272,8 +270,6 @@ class _Expanded(ChunkFunction):
 def _expanded_array(call: ChunkCall, array: Any, chunks: Any, lead: int) -> Any:
     from dask.layers import ArrayBlockIdDep, ArrayChunkShapeDep
 
-    from .chunked import numpy_meta
-
     numbers = tuple(range(len(chunks)))
     return da.blockwise(
         call, numbers, ArrayBlockIdDep(chunks), numbers, array, numbers[lead:], ArrayChunkShapeDep(chunks), numbers,
@@ -409,8 +405,6 @@ def _meshgrid(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _triangle(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Keep a triangle: the elements of a mask that depends on the places of the chunk."""
     from dask.layers import ArraySliceDep
-
-    from .creation import in_chunks
 
     given = arguments(form, args, kwargs)
     tensor, offset = given["input"], given.get("diagonal", 0)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike._originals import tl
 from tensorlike.autograd import Function, enable_grad
 from tensorlike.autograd.function import FunctionMeta
 from tensorlike.autograd.tensor_base import TensorBase, version_counter
@@ -137,8 +138,6 @@ def tensor_parameter(function: Any, place: int) -> str | None:
 def find_operator(qualified_name: str, overload_name: str) -> OpOverload:
     """Return an operator for a call from C++; PyTorch's own ones are the public functions."""
     if qualified_name.startswith("aten::") and qualified_name not in operators.OPERATORS:
-        from tensorlike._originals import tl
-
         name = qualified_name.removeprefix("aten::")
         found = getattr(tl, name, None) or getattr(tl.Tensor, name, None) or getattr(tl.nn.functional, name, None)
         if found is not None:

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from tensorlike import functional
 from tensorlike._library_name import LIBRARY, spoken_name
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.missing import MISSING
@@ -133,8 +134,6 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
     for owner, _, function in _listed():
         found.setdefault(owner, []).append(function)
     # The same functions as those of the main namespace, under a second one.
-    from tensorlike import functional
-
     main = set(found[sys.modules["tensorlike"]])
     found[functional] = [function for name in functional.NAMES if (function := getattr(functional, name)) in main]
     return found

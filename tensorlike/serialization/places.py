@@ -9,8 +9,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tensorlike._library_name import LIBRARY
+from tensorlike._originals import tl
 from tensorlike.tensor.backends import cuda_device_count
 from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.legacy_types import TENSORS
 
 __all__ = [
     "default_restore_location",
@@ -42,8 +44,6 @@ def validate_cuda_device(location: str) -> int:
 
 def _moved(storage: Any, location: str) -> Any:
     """Return a storage on a CUDA device. Called by `default_restore_location`."""
-    from tensorlike._originals import tl
-
     where = Device("cuda", validate_cuda_device(location))
     made = tl.empty(0, dtype=tl.uint8, device=where).untyped_storage()
     return made.resize_(len(storage)).copy_(storage)
@@ -110,14 +110,10 @@ def default_restore_location(storage: Any, location: str) -> Any:
 
 def normalize_storage_type(storage_type: Any) -> Any:
     """Return the type of CPU storages with the dtype of a type of storages."""
-    from tensorlike._originals import tl
-
     return getattr(tl, storage_type.__name__)
 
 
 def storage_to_tensor_type(storage: Any) -> Any:
     """Return the legacy tensor type with the dtype and device of a typed storage, such as `FloatTensor`."""
-    from tensorlike.tensor.legacy_types import TENSORS
-
     found = (kind for kind in TENSORS.values() if kind.dtype is storage.dtype)
     return next(kind for kind in found if kind.device.type == storage.device.type)

@@ -16,7 +16,12 @@ from tensorlike.tensor import dtypes
 from tensorlike.tensor.attributes import strides_of
 from tensorlike.tensor.backends import backend_of
 from tensorlike.tensor.dtypes import dtype_of
+from tensorlike.tensor.parameter import Parameter
+from tensorlike.tensor.serialization import attributes_of
 from tensorlike.tensor.storage import placed_in, typed_storage
+from tensorlike.tensor.tensor import Tensor
+
+from .saving import save
 
 __all__ = ["reduce_as_torch", "reduce_storage"]
 
@@ -26,10 +31,6 @@ _UNTYPED = (dtypes.uint16, dtypes.uint32, dtypes.uint64)
 
 def reduce_as_torch(tensor: Any) -> Any:
     """Return what PyTorch's `Tensor.__reduce_ex__` and `Parameter.__reduce_ex__` return."""
-    from tensorlike.tensor.parameter import Parameter
-    from tensorlike.tensor.serialization import attributes_of
-    from tensorlike.tensor.tensor import Tensor
-
     requires_grad = bool(tensor._tl_tracked and edge_of(tensor) is not None)
     state = attributes_of(tensor)
     kind = type(tensor)
@@ -72,8 +73,6 @@ def _dense(tensor: Any, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
 
 def reduce_storage(storage: Any) -> Any:
     """Return what PyTorch's storages return to pickle: a file of `save`, as bytes."""
-    from .saving import save
-
     file = io.BytesIO()
     save(storage, file)
     return _load_from_bytes, (file.getvalue(),)

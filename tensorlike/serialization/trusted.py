@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from tensorlike._library_name import LIBRARY
+from tensorlike.as_torch.naming import found_at_home
 
 __all__ = ["SourceChangeWarning", "own_global", "warn_of_change"]
 
@@ -41,8 +42,6 @@ def own_global(module: str, name: str) -> Any:
     first, _, rest = module.partition(".")
     if first != "torch" or LIBRARY.name == "torch":
         return None
-    from tensorlike.as_torch.naming import found_at_home
-
     head, *attributes = name.split(".")
     try:
         found = getattr(importlib.import_module(f"tensorlike.{rest}" if rest else "tensorlike"), head)

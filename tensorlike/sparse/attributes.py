@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorlike._library_name import LIBRARY
 from tensorlike._originals import tl
+from tensorlike._utils import _rebuild_sparse_tensor
 from tensorlike.autograd.node import edge_of, name_of
 from tensorlike.autograd.tensor_base import version_counter, wrap, wrap_as
 from tensorlike.overrides.writing import implements
@@ -18,6 +19,7 @@ from tensorlike.tensor.backends import backend_of, device_of, namespace_of
 from tensorlike.tensor.dtypes import default_complex, default_float, dtype_of
 from tensorlike.tensor.history import set_requires_grad
 from tensorlike.tensor.layouts import sparse_coo
+from tensorlike.tensor.printing import _options, _with_suffixes, format_tensor
 from tensorlike.tensor.runtime import copied, dtype_name
 from tensorlike.tensor.serialization import attributes_of
 
@@ -226,8 +228,6 @@ def rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
 
 @_answers(Tensor.__reduce_ex__)
 def _reduce(self: Any, proto: Any) -> Any:
-    from tensorlike._utils import _rebuild_sparse_tensor
-
     data = self._tl_data
     return (
         _rebuild_sparse_tensor,
@@ -302,8 +302,6 @@ def _truth(self: Any) -> bool:
 
 @_answers(Tensor.__repr__)
 def _text(self: Any, *, tensor_contents: str | None = None) -> str:
-    from tensorlike.tensor.printing import _options, _with_suffixes, format_tensor
-
     data = self._tl_data
     indices, values = (
         a if isinstance(a, np.ndarray) else backend_of(a).to_host(a) for a in (data.indices, data.values)

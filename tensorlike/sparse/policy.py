@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch.operation import Form, form_of, operation_of
@@ -79,7 +80,5 @@ def on_values(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _is_linear(form: Form) -> bool:
-    from tensorlike._originals import tl
-
     operation: Any = form.operation
     return bool(operation.linear_in) or operation in (operation_of(tl.mul), operation_of(tl.div))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tensorlike._library_name import pytorch
+from tensorlike.audit.api_torch import TorchApi
 from tensorlike.dispatch import core
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.missing import MISSING
@@ -22,6 +23,7 @@ from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import VARIADIC, Parameter
 from tensorlike.overrides.introspection import public_rows
+from tensorlike.overrides.trace_torch import NEVER_ASKS, first_call, torch_or_error
 from tensorlike.tensor.tensor import Tensor, disabled_torch_function
 
 __all__ = ["CoveredFunctions", "functions_for"]
@@ -133,16 +135,12 @@ class TorchFunctions(CoveredFunctions):
     name = "torch"
 
     def __init__(self) -> None:
-        from tensorlike.overrides.trace_torch import torch_or_error
-
         torch = torch_or_error("--override-coverage-api=torch")
         self.tensor = torch.Tensor
         self.disabled = torch._C._disabled_torch_function_impl
 
     @functools.cached_property
     def _api(self) -> Any:
-        from tensorlike.audit.api_torch import TorchApi
-
         return TorchApi()
 
     @functools.cached_property
@@ -163,8 +161,6 @@ class TorchFunctions(CoveredFunctions):
 
     def _is_asked_about(self, function: Any) -> bool:
         """Return whether types ever receive this function as `func`: see Note [What PyTorch never dispatches]."""
-        from tensorlike.overrides.trace_torch import NEVER_ASKS, first_call
-
         if function.name in NEVER_ASKS:
             return False
         if not inspect.ismethoddescriptor(function.key):

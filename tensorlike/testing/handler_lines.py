@@ -24,6 +24,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
+from tensorlike.overrides.writing import registered_implementations
+
 __all__ = ["Branch", "Handler", "LineTracer", "function_of", "handlers_of", "line_tracer"]
 
 #: The file and the first line of a handler.
@@ -106,8 +108,6 @@ def handlers_of(kind: type, library_types: Iterable[type]) -> list[Handler]:
     """Return the handlers that answer for `kind`: `__torch_function__` of it and of its bases, and the implementations
     registered with `implements`. Those that `library_types` define are the library's own and left out.
     """
-    from tensorlike.overrides.writing import registered_implementations
-
     theirs = {owner for base in library_types for owner in base.__mro__ if owner is not kind}
     found: dict[Place, Handler] = {}
     for owner in kind.__mro__:

@@ -41,6 +41,7 @@ from tensorlike.audit.metadata import (
 )
 from tensorlike.autograd import grad
 from tensorlike.autograd.tensor_base import wrap
+from tensorlike.dispatch import DisableTorchFunction
 from tensorlike.dispatch.pytree import instances
 from tensorlike.dispatch.signature import NESTED
 from tensorlike.tensor.tensor import Tensor
@@ -571,8 +572,6 @@ class TensorSubclassSuite(TensorLikeSuite):
 
     def to_dense(self, operand: Any) -> Any:
         """Return the instance as a plain tensor on the same memory, at the same place in the graph."""
-        from tensorlike.dispatch import DisableTorchFunction
-
         with DisableTorchFunction():
             return operand.as_subclass(Tensor)
 

@@ -20,8 +20,11 @@ from tensorlike.dispatch.state import STATE
 from tensorlike.dispatch.tracebacks import explained
 from tensorlike.operations.memory import placement
 from tensorlike.operations.shape import resizing
+from tensorlike.operations.shape.joining import stack
 from tensorlike.tensor.backends import data_pointer
+from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.promotion import can_cast
+from tensorlike.tensor.queries import result_type
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.tensor import Tensor
 
@@ -141,8 +144,6 @@ class BatchedTensor(TransformTensor):
         return plain_of(self)._tl_zeros(shape, dtype)
 
     def _tl_cast(self, dtype: Any) -> Any:
-        from tensorlike.tensor.dtypes import dtype_of
-
         return self.to(dtype_of(dtype))
 
 
@@ -226,8 +227,6 @@ def _elementwise(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[st
 
 def _common_dtype(tensors: list[Any]) -> Any:
     import numpy as np
-
-    from tensorlike.tensor.queries import result_type
 
     found: Any = None
     stand_ins = [plain_of(t)._tl_zeros((1,) * min(t.dim(), 1), np.dtype(t.dtype.numpy_dtype)) for t in tensors]
@@ -337,8 +336,6 @@ def _same(a: Any, b: Any) -> bool:
 
 def _stacked(name: str, results: list[Any], view_of: Callable[[list[Any]], Any] = lambda each: None) -> Any:
     """Return the results of the examples as one, or as what `view_of` returns for those that it knows."""
-    from tensorlike.operations.shape.joining import stack
-
     first = results[0]
     if isinstance(first, Tensor):
         if len({tuple(r.shape) for r in results}) > 1:

@@ -11,8 +11,10 @@ from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
 from tensorlike.autograd.node import AccumulateGrad, edge_of
 from tensorlike.dispatch.state import STATE, restoring
 from tensorlike.dispatch.tracebacks import explained, short_tracebacks
+from tensorlike.tensor.creation import eye
 from tensorlike.tensor.tensor import Tensor
 
+from .batched import BatchedTensor
 from .dual import DualTensor, is_dual, moving
 from .levels import (
     Level,
@@ -489,8 +491,6 @@ def _refilled(structure: Any, tensors: Iterator[Any]) -> Any:
 
 def basis_of(tensor: Any) -> Any:
     """Return the unit vectors of the shape of `tensor`, one after the other."""
-    from tensorlike.tensor.creation import eye
-
     count = tensor.numel()
     where = tensor
     while isinstance(where, TransformTensor):
@@ -581,8 +581,6 @@ def _examples(value: Any) -> Any:
     """Remove the batch from a result that does not depend on the direction, if it was computed as one."""
 
     def plain(v: Any) -> Any:
-        from .batched import BatchedTensor
-
         return v._value[0] if type(v) is BatchedTensor and not v._level.alive else v
 
     return tree_map(plain, value)

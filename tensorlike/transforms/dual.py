@@ -23,6 +23,7 @@ from tensorlike.dispatch.signature import VARIADIC
 from tensorlike.dispatch.state import STATE, State
 from tensorlike.operations.linalg import matmul as products
 from tensorlike.operations.linalg import products as linalg_products
+from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.tensor import Tensor
 
 from .batched import apply_node
@@ -171,8 +172,6 @@ class DualTensor(TransformTensor):
         return self._primal._tl_zeros(shape, dtype)
 
     def _tl_cast(self, dtype: Any) -> Any:
-        from tensorlike.tensor.dtypes import dtype_of
-
         return self.to(dtype_of(dtype))
 
 

@@ -25,6 +25,7 @@ from tensorlike.tensor.tensor import converted
 from .batched import BatchedTensor, apply_node, batched
 from .dual import DualTensor, dual
 from .levels import Level, TransformTensor, keeps_type, without_history
+from .mapping import vmap
 
 __all__ = ["answer_grad"]
 
@@ -41,8 +42,6 @@ def answer_grad(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...
     grads = _as_tuple(given.get("grad_outputs")) or (None,) * len(outputs)
     create_graph = bool(given.get("create_graph", False))
     if given.get("is_grads_batched"):
-        from .mapping import vmap
-
         shown = {k: given[k] for k in ("allow_unused", "materialize_grads") if k in given}
 
         def one(*cotangents: Any) -> tuple[Any, ...]:
@@ -73,8 +72,6 @@ def batched_grad(
     roots: Sequence[Any], edges: Sequence[Any], gradients: Sequence[Any], keep_graph: bool, create_graph: bool
 ) -> list[Any]:
     """Run `autograd.grad` with `is_grads_batched` on plain tensors: one backward for the whole batch."""
-    from .mapping import vmap
-
     arrived: list[bool] = []
 
     def one(*cotangents: Any) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from tensorlike.dispatch.operation import Form, form_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
 from tensorlike.dispatch.state import restoring
 from tensorlike.dispatch.tracebacks import explained, short_tracebacks
+from tensorlike.operations.shape.joining import cat
 from tensorlike.tensor.device import cpu
 from tensorlike.tensor.generator import default_generator_of
 from tensorlike.tensor.tensor import Tensor
@@ -293,8 +294,6 @@ def _in_chunks(
 
 def _joined(values: list[Any], dims: Any) -> Any:
     """Return the nested results of several chunks as those of one."""
-    from tensorlike.operations.shape.joining import cat
-
     first = values[0]
     parts = [children_of(v) for v in values]
     if parts[0] is not None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tensorlike.dispatch.tracebacks import short_tracebacks
+from tensorlike.operations.shape.joining import stack
 from tensorlike.tensor.tensor import Tensor
 
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
@@ -149,8 +150,6 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
 
     Source: PyTorch's `torch.func.stack_module_state`.
     """
-    from tensorlike.operations.shape.joining import stack
-
     models = list(models)
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")

@@ -10,6 +10,7 @@ from typing import Any
 
 from tensorlike.tensor.tensor import Tensor
 
+from .batched import BatchedTensor, batched, is_batched
 from .levels import Level, TransformTensor
 
 __all__ = ["differentiable_alias"]
@@ -21,7 +22,6 @@ def differentiable_alias(value: Any, levels: tuple[Level, ...]) -> Any:
     Inside `vmap` the alias has a batch at every running level, so that each example gets a gradient of its own even for
     inputs that all of them share.
     """
-    from .batched import BatchedTensor, batched, is_batched
     from .dual import DualTensor, dual
 
     while levels and levels[-1].kind is DualTensor and getattr(value, "_level", None) is not levels[-1]:

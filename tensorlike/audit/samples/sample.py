@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.autograd.tensor_base import wrap
+
 FLOATING = ("float32", "float64")
 COMPLEX = ("complex64", "complex128")
 INTEGERS = ("int32", "int64", "uint8")
@@ -69,8 +71,6 @@ class Make:
         contiguous: bool = True,
     ) -> Any:
         """Return a tensor of numbers from `low` to `high` (by default -3 to 3; 0 to 9 for unsigned integers)."""
-        from tensorlike.autograd.tensor_base import wrap
-
         kind = np.dtype(dtype) if dtype is not None else self.dtype
         array = self.array(*shape, low=low, high=high, dtype=kind)
         if not contiguous and array.ndim and array.size:
@@ -102,20 +102,14 @@ class Make:
 
     def integers(self, *shape: int, low: int = 0, high: int = 3, dtype: str = "int64") -> Any:
         """Return a tensor of integers from `low` up to, and without, `high`: indices, mostly."""
-        from tensorlike.autograd.tensor_base import wrap
-
         return wrap(np.asarray(self.random.integers(low, high, shape)).astype(dtype))
 
     def bools(self, *shape: int) -> Any:
         """Return a tensor of booleans."""
-        from tensorlike.autograd.tensor_base import wrap
-
         return wrap(np.asarray(self.random.integers(0, 2, shape)).astype(bool))
 
     def distinct(self, *shape: int, dtype: str | None = None) -> Any:
         """Return a tensor of numbers so far apart that small changes keep their order."""
-        from tensorlike.autograd.tensor_base import wrap
-
         kind = np.dtype(dtype) if dtype is not None else self.dtype
         count = int(np.prod(shape))
         values = self.random.permutation(count).reshape(shape)

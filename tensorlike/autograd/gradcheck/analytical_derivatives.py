@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.autograd import forward_ad
+
 from ..backward_and_grad import grad
 from .inputs import Array, Checked, GradcheckError, Settings, as_tuple, host, replaced, start
 
@@ -86,8 +88,6 @@ def _compare_runs(one: list[Array | None], other: list[Array | None], number: in
 
 def tangents(checked: Checked, given: Sequence[Any]) -> list[Any]:
     """Return the tangent of each output for one of each input; None for an input, or an output, that has none."""
-    from tensorlike.autograd import forward_ad
-
     moves: Iterator[tuple[Any, Any]] = zip(checked.inputs, given, strict=True)
     with forward_ad.dual_level():
         duals = {

@@ -12,6 +12,7 @@ from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.layouts import format_name
 from tensorlike.tensor.parameter import Parameter
+from tensorlike.utils._swapping import swap_tensors
 
 __all__ = ["ConversionMethods"]
 
@@ -82,8 +83,6 @@ class ConversionMethods:
 
     def _swap(self, name: str, parameter: Any, data: Any, gradient: Any, fn: Callable[[Any], Any]) -> None:
         """Swap a parameter with its new form, and its gradient with that of the gradient. Called by `_apply`."""
-        from tensorlike.utils._swapping import swap_tensors
-
         parameter.grad = None
         try:
             if data is not parameter:

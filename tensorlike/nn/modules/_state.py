@@ -16,6 +16,7 @@ from tensorlike.dispatch.tracebacks import explained, short_tracebacks
 from tensorlike.nn.parameter import is_lazy
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.parameter import Parameter
+from tensorlike.utils._swapping import swap_tensors
 from tensorlike.utils.hooks import RemovableHandle, register_hook
 
 __all__ = ["IncompatibleKeys", "StateMethods"]
@@ -43,8 +44,6 @@ def _swapping() -> bool:
 
 def _swap(value: Any, loaded: Any, assign: bool) -> None:
     """Swap a tensor of a module with what `module_load` makes of a loaded one."""
-    from tensorlike.utils._swapping import swap_tensors
-
     made = value.module_load(loaded, assign=assign)
     if made is loaded or made is value:
         raise RuntimeError("module_load() returned one of its arguments instead of a tensor of its own; detach it")

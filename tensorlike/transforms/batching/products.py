@@ -17,7 +17,7 @@ from tensorlike.operations.linalg import (
     spectral,
 )
 
-from ..batched import rule
+from ..batched import batched, rule
 from ..levels import Level, Method, leaves
 from .batch_dims import arguments, is_batched, passed_through, rank_of, unbatched, wrapped
 
@@ -101,8 +101,6 @@ def _linear(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, A
     inner = unbatched(weight, level)
     turned = inner.transpose(-1, -2)
     if is_batched(weight, level):
-        from ..batched import batched
-
         found = _product(tensor, batched(turned, level), level)
     else:
         found = unbatched(tensor, level).matmul(turned)

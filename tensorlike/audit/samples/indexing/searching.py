@@ -6,20 +6,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tensorlike.autograd.tensor_base import wrap
+
 from ..sample import REAL, Make, SampleInput, samples
 
 _NO_DERIVATIVE = "what is found depends on the input in steps"
 
 
 def _few(make: Make, *shape: int) -> object:
-    from tensorlike.autograd.tensor_base import wrap
-
     return wrap(make.random.integers(0, 3, shape).astype(make.dtype))
 
 
 def _rising(make: Make, *shape: int) -> object:
-    from tensorlike.autograd.tensor_base import wrap
-
     return wrap(np.sort(make.array(*shape), -1))
 
 
@@ -47,8 +45,6 @@ def _unique_consecutive(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.searchsorted", dtypes=REAL)
 def _searchsorted(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.autograd.tensor_base import wrap
-
     yield SampleInput(_rising(make, 6), make(2, 3))
     yield SampleInput(_rising(make, 6), 1)
     yield SampleInput(_rising(make, 2, 6), make(2, 3))

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike.operations.linalg.indefinite import ldl_factor
+
 from ..sample import Make, SampleInput, samples
 from .decompositions import INEXACT, hermitian, spread
 
@@ -72,8 +74,6 @@ def _ldl_factor(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.linalg.ldl_solve", dtypes=INEXACT, gradcheck=False, reason=_NO_DERIVATIVE)
 def _ldl_solve(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.operations.linalg.indefinite import ldl_factor
-
     for shape in ((3, 3), (2, 4, 4)):
         LD, pivots = ldl_factor(symmetric(make, *shape))
         yield SampleInput(LD, pivots, make(*shape[:-1], 2, requires_grad=False))

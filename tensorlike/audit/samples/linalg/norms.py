@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tensorlike.tensor.dtypes import complex128, float64
+
 from ..sample import ALL, COMPLEX, FLOATING, NUMERIC, Make, SampleInput, samples
 from .decompositions import spread, well_conditioned
 
@@ -13,8 +15,6 @@ INEXACT = (*FLOATING, *COMPLEX)
 
 @samples("tensorlike.linalg.vector_norm", dtypes=INEXACT)
 def _vector_norm(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.tensor.dtypes import complex128, float64
-
     wide = complex128 if make.dtype.kind == "c" else float64
     yield SampleInput(make(2, 3))
     yield SampleInput(make())
@@ -27,8 +27,6 @@ def _vector_norm(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.linalg.matrix_norm", dtypes=INEXACT)
 def _matrix_norm(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.tensor.dtypes import complex128, float64
-
     wide = complex128 if make.dtype.kind == "c" else float64
     for order in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
         yield SampleInput(spread(make, 3, 2), order)
@@ -41,8 +39,6 @@ def _matrix_norm(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.linalg.norm", dtypes=INEXACT)
 def _norm(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.tensor.dtypes import complex128, float64
-
     wide = complex128 if make.dtype.kind == "c" else float64
     yield SampleInput(make(2, 3, 2))
     yield SampleInput(make())

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tensorlike.tensor.from_data import tensor
+
 from ..sample import COMPLEX, FLOATING, Make, SampleInput, samples
 from .decompositions import hermitian, spread, well_conditioned
 
@@ -89,8 +91,6 @@ def _old_triangular_solve(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.linalg.pinv", dtypes=INEXACT)
 def _pinv(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.tensor.from_data import tensor
-
     yield SampleInput(spread(make, 3, 3))
     yield SampleInput(spread(make, 4, 2))
     yield SampleInput(spread(make, 2, 2, 4), rtol=1e-3)
@@ -124,8 +124,6 @@ def _lstsq(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.linalg.matrix_rank", dtypes=INEXACT)
 def _matrix_rank(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.tensor.from_data import tensor
-
     yield SampleInput(spread(make, 3, 3))
     yield SampleInput(spread(make, 2, 2, 4), rtol=0.6)
     yield SampleInput(spread(make, 3, 2), atol=3.0)

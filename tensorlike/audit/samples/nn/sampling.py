@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tensorlike.nn import LinearCrossEntropyOptions
+
 from ..sample import ALL, FLOATING, Make, SampleInput, samples
 
 _F = "tensorlike.nn.functional"
@@ -108,8 +110,6 @@ def _numbered_ctc_loss(make: Make) -> Iterator[SampleInput]:
 
 @samples(f"{_F}.linear_cross_entropy")
 def _linear_cross_entropy(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.nn import LinearCrossEntropyOptions
-
     yield SampleInput(make(4, 2), make(3, 2), make.integers(4))
     weight = make(3, low=0.5, high=2, requires_grad=False)
     yield SampleInput(make(4, 2), make(3, 2), make.integers(4), linear_bias=make(3), weight=weight, reduction="sum")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tensorlike.tensor.from_data import tensor
+
 from ..sample import ALL, COMPLEX, FLOATING, Make, SampleInput, samples
 
 
 @samples("tensorlike.gradient", dtypes=(*FLOATING, *COMPLEX, "int32", "int64"))
 def _gradient(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.tensor.from_data import tensor
-
     points = tensor([0.0, 1.0, 3.0, 4.5])
     yield SampleInput(make(5))
     yield SampleInput(make(3, 4))

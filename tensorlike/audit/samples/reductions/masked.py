@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tensorlike.tensor.dtypes import complex128, float64
+from tensorlike.tensor.from_data import tensor
+
 from ..sample import COMPLEX, FLOATING, INTEGERS, Make, SampleInput, samples
 
 _NUMBERS = (*FLOATING, *COMPLEX, "int32", "int64")
@@ -12,14 +15,10 @@ _NUMBERS = (*FLOATING, *COMPLEX, "int32", "int64")
 
 def _wide(make: Make) -> Any:
     """Return the widest dtype of the kind of sums of the samples' dtype."""
-    from tensorlike.tensor.dtypes import complex128, float64
-
     return complex128 if make.dtype.kind == "c" else float64
 
 
 def _mask(*values: Any) -> Any:
-    from tensorlike.tensor.from_data import tensor
-
     return tensor(list(values))
 
 

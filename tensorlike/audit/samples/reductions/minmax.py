@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tensorlike.autograd.tensor_base import wrap
+
 from ..sample import REAL, Make, SampleInput, samples
 
 _ORDERED = (*REAL, "bool")
@@ -56,8 +58,6 @@ def _max(make: Make) -> Iterator[SampleInput]:
     yield from _with_nan(make)
     both = make.distinct(2, 2, 3)
     first, second = both._tl_data
-    from tensorlike.autograd.tensor_base import wrap
-
     pair = [wrap(first.copy()), wrap(second.copy())]
     if make.requires_grad and make.dtype.kind in "fc":
         for tensor in pair:

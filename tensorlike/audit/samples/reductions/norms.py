@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tensorlike.tensor.dtypes import complex128, float64
+
 from ..sample import COMPLEX, FLOATING, Make, SampleInput, samples
 
 
 @samples("tensorlike.norm", dtypes=(*FLOATING, *COMPLEX))
 def _norm(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.tensor.dtypes import complex128, float64
-
     wide = complex128 if make.dtype.kind == "c" else float64
     yield SampleInput(make(2, 3))
     yield SampleInput(make())

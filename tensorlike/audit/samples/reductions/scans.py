@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tensorlike.tensor.dtypes import complex128, float64
+
 from ..sample import COMPLEX, FLOATING, INTEGERS, NUMERIC, Make, SampleInput, samples
 
 
@@ -18,8 +20,6 @@ def _along(make: Make) -> Iterator[SampleInput]:
 
 
 def _converted(make: Make) -> SampleInput:
-    from tensorlike.tensor.dtypes import complex128, float64
-
     return SampleInput(make(3, 4), 0, dtype=complex128 if make.dtype.kind == "c" else float64)
 
 

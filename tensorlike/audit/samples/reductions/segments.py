@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
+from tensorlike.tensor.from_data import tensor
+
 from ..sample import Make, SampleInput, samples
 
 
 @samples("tensorlike.segment_reduce")
 def _segment_reduce(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.tensor.from_data import tensor
-
     offsets = tensor([0, 2, 2, 5])
     for reduce in ("sum", "mean", "max", "min", "prod"):
         # Some reductions of empty segments are infinite or NaN, and their differences NaN.

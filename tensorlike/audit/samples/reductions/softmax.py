@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tensorlike.tensor.dtypes import float64
+
 from ..sample import ALL, FLOATING, Make, SampleInput, samples
 
 
@@ -26,8 +28,6 @@ def _logsumexp(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.softmax", "tensorlike.log_softmax", dtypes=FLOATING)
 def _softmax(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.tensor.dtypes import float64
-
     yield SampleInput(make(3, 4), 0)
     yield SampleInput(make(3, 4), dim=-1)
     yield SampleInput(make(2, 3, 4), 1)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tensorlike.autograd.tensor_base import wrap
+
 from ..sample import COMPLEX, FLOATING, REAL, Make, SampleInput, samples
 
 
@@ -41,8 +43,6 @@ def _median(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.mode", dtypes=(*REAL, "bool"))
 def _mode(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.autograd.tensor_base import wrap
-
     values = make.random.integers(0, 3, (4, 5)) * 1.5
     repeated = wrap(values.astype(make.dtype))
     if make.requires_grad and make.dtype.kind == "f":
@@ -56,8 +56,6 @@ def _mode(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.quantile", "tensorlike.nanquantile", dtypes=FLOATING)
 def _quantile(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.autograd.tensor_base import wrap
-
     many = wrap(np.array([0.0, 0.31, 0.77, 1.0], make.dtype))
     yield SampleInput(make.distinct(5), 0.3)
     yield SampleInput(make.distinct(3, 4), 0.3, 0)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tensorlike.tensor.dtypes import float64
+
 from ..sample import ALL, COMPLEX, FLOATING, NUMERIC, REAL, Make, SampleInput, samples
 
 
@@ -24,8 +26,6 @@ def _over_dims(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.sum", dtypes=ALL)
 def _sum(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.tensor.dtypes import float64
-
     yield from _over_dims(make)
     yield SampleInput(make(2, 3), dim=())
     yield SampleInput(make(0))
@@ -36,8 +36,6 @@ def _sum(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.nansum", dtypes=(*REAL, "bool"))
 def _nansum(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.tensor.dtypes import float64
-
     yield from _over_dims(make)
     yield SampleInput(make(2, 3), 1, dtype=float64)
     if make.dtype.kind == "f" and not make.requires_grad:
@@ -49,8 +47,6 @@ def _nansum(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.mean", dtypes=(*FLOATING, *COMPLEX))
 def _mean(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.tensor.dtypes import float64
-
     yield from _over_dims(make)
     if make.dtype.kind != "c":
         yield SampleInput(make(2, 3), 1, dtype=float64)
@@ -58,8 +54,6 @@ def _mean(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.nanmean", dtypes=FLOATING)
 def _nanmean(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.tensor.dtypes import float64
-
     yield from _over_dims(make)
     yield SampleInput(make(2, 3), 1, dtype=float64)
     if not make.requires_grad:
@@ -71,8 +65,6 @@ def _nanmean(make: Make) -> Iterator[SampleInput]:
 
 @samples("tensorlike.prod", dtypes=ALL)
 def _prod(make: Make) -> Iterator[SampleInput]:
-    from tensorlike.tensor.dtypes import float64
-
     yield SampleInput(make(2, 3))
     yield SampleInput(make(2, 3), 0)
     yield SampleInput(make(2, 3), -1, True)

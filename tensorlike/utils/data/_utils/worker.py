@@ -14,10 +14,11 @@ import numpy as np
 from tensorlike._originals import tl
 from tensorlike._utils import ExceptionWrapper
 
+from .channel import Sender
 from .fetch import Fetcher
 
 if TYPE_CHECKING:
-    from .channel import Arena, Sender
+    from .channel import Arena
 
 __all__ = ["WorkerInfo", "get_worker_info"]
 
@@ -95,8 +96,6 @@ def run(job: Job, tasks: Any, results: Any, arena: Arena | None) -> None:
     # The main process is interrupted too, and raises.
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError, EOFError):
         tl.set_num_threads(1)
-        from .channel import Sender
-
         _serve(job, tasks, Sender(results, arena, job.prefetch_factor))
 
 
