@@ -12,13 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorlike import _build, _settings, compiler, futures, overrides, symbolic
-from tensorlike._originals import tl
+from tensorlike import _build, _settings, compiler, futures, symbolic
 from tensorlike.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from tensorlike.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from tensorlike.dispatch.api import overridable
 from tensorlike.dispatch.registry import ignore
-from tensorlike.func import vmap
 from tensorlike.serialization import load, save
 from tensorlike.tensor.device_context import get_default_device, set_default_device
 from tensorlike.tensor.dtypes import get_default_dtype, set_default_dtype
@@ -93,6 +91,8 @@ _ignore_all(
 
 def asked() -> set[Any]:
     """Return the functions that PyTorch lists as ignored and that ask types all the same, there and here."""
+    from tensorlike._originals import tl
+
     functional = tl.nn.functional
     return {
         Tensor.new,
@@ -119,6 +119,10 @@ def asked() -> set[Any]:
 
 def without_operands() -> set[Any]:
     """Return the classes, contexts and methods of `object` that PyTorch lists as ignored."""
+    from tensorlike import overrides
+    from tensorlike._originals import tl
+    from tensorlike.func import vmap
+
     return {
         Tensor.__class__,
         Tensor.__delattr__,
@@ -148,5 +152,7 @@ def without_operands() -> set[Any]:
 
 def unlisted() -> set[Any]:
     """Return the functions that ask no type and that PyTorch lists nowhere."""
+    from tensorlike._originals import tl
+
     windows: Any = tl.signal.windows
     return {tl.from_dlpack, tl.to_dlpack, set_default_dtype, *(getattr(windows, name) for name in windows.__all__)}
