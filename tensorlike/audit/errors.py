@@ -1,4 +1,4 @@
-"""What an audit raises."""
+"""The exception of an audit that cannot be made."""
 
 from __future__ import annotations
 
