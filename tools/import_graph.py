@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "tensorlike"
 PICTURE = ROOT / "docs" / "_static" / "layers.svg"
 
-__all__ = ["PACKAGE", "circles", "figures", "imports", "layers", "picture", "room"]
+__all__ = ["PACKAGE", "circles", "figures", "imports", "inside_functions", "layers", "picture", "room"]
 
 
 def modules() -> dict[str, Path]:
@@ -65,6 +65,22 @@ def imports() -> dict[str, set[str]]:
                 target = f"{source}.{alias.name}" if f"{source}.{alias.name}" in files else source
                 if target in files and target != name:
                     found[name].add(target)
+    return found
+
+
+def inside_functions() -> list[str]:
+    """Return the places where a function imports a module of the package."""
+    found = []
+    for path in modules().values():
+        lines = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            for each in _statements(node.body):
+                names = [alias.name for alias in each.names] if isinstance(each, ast.Import) else [each.module or ""]
+                if getattr(each, "level", 0) or any(name.split(".")[0] == "tensorlike" for name in names):
+                    lines.add(each.lineno)
+        found += [f"{path.relative_to(ROOT).as_posix()}:{line}" for line in sorted(lines)]
     return found
 
 
@@ -123,6 +139,7 @@ def figures() -> dict[str, int]:
         "rooms": len(height),
         "arrows between rooms": len(between),
         "arrows that point up": sum(height[a] <= height[b] for a, b in between),
+        "imports inside functions": len(inside_functions()),
         "files of the largest circle": max(map(len, circles(graph)), default=1),
     }
 

@@ -28,6 +28,7 @@ _PLACES: Final = """
     torch.autograd.functional: transforms.autograd_functional
     torch.autograd.gradcheck: autograd.gradcheck.public
     torch.autograd.graph: autograd.multi_hooks autograd.mutation autograd.node autograd.saved
+    torch.distributions.transforms: distributions.composed_transforms
     torch.func: transforms.differentiating transforms.mapping transforms.modules
     torch.library: library.infer_schema library.registration
     torch.nn.modules.activation: nn.modules.attention nn.modules.rectifier

@@ -21,7 +21,7 @@ from tensorlike.tensor.from_data import finish
 from tensorlike.tensor.storage import Memory
 from tensorlike.tensor.tensor import Tensor
 
-from . import blocks, operators
+from . import blocks, formulas, operators
 from .classes import add_member, find_class, make_class, wrap_object
 from .operators import OpOverload, below_autograd, keep_error
 from .schema import difference, parse_schema
@@ -81,7 +81,7 @@ def function_class(
         with enable_grad():
             return apply(*args)
 
-    return apply, apply_below, operators.recorded_below
+    return apply, apply_below, formulas.recorded_below
 
 
 def increment_version(tensor: TensorBase) -> None:

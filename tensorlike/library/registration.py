@@ -14,6 +14,7 @@ from tensorlike.transforms.custom_functions import by_rule
 from tensorlike.utils._pytree import tree_leaves
 
 from .blocks import Block
+from .formulas import formula_of
 from .infer_schema import infer_schema
 from .operators import (
     KEYS,
@@ -22,7 +23,6 @@ from .operators import (
     OpOverloadPacket,
     find,
     forget,
-    formula_of,
     implement,
     keyword_only_tensors,
     lookup,
