@@ -64,6 +64,7 @@ def audit(
     plain_results: str | None = None,
     refusals: str | None = None,
     methods: str | None = None,
+    positions: str | None = None,
     metadata: str | Callable[[Any], Any] | Sequence[str | Callable[[Any], Any]] | None = None,
 ) -> AuditReport:
     """Call every overridable function with an instance of a type in each operand position and report what happened.
@@ -88,8 +89,9 @@ def audit(
     functions is the list, and plain tensors are PyTorch's. `plain_results="ok"` is for types that mean to answer with
     plain tensors; otherwise the type is lost there. `refusals="ok"` is for types that mean to refuse what they refuse:
     that is listed, and the percentage is of the other calls. `methods="none"` is for types with functions alone: no
-    call is made as code writes it, `x.sum()`. A type may say so, and how it is made, in a dictionary `__tensor_audit__`
-    of these keywords.
+    call is made as code writes it, `x.sum()`. `positions="all"` calls the functions with an instance in place of each
+    number, dim and size too, `sum(x, instance)`; what the type refuses there does not count. A type may say so, and how
+    it is made, in a dictionary `__tensor_audit__` of these keywords.
 
     Every call has fresh arguments; output and warnings of the type are recorded. An implementation that never returns
     keeps the audit from returning. Raises AuditError when there is nothing that can be audited.
@@ -113,7 +115,8 @@ def audit(
     patterns = (only,) if isinstance(only, str) else only or ()
     if not isinstance(patterns, Iterable) or not all(isinstance(pattern, str) for pattern in patterns):
         raise TypeError(f"audit(): argument 'only' must be a glob such as 'linalg.*', or several, not {only!r}")
-    for name, given in (("plain_results", plain_results), ("refusals", refusals), ("methods", methods)):
+    chosen = {"plain_results": plain_results, "refusals": refusals, "methods": methods, "positions": positions}
+    for name, given in chosen.items():
         if given is not None:
             checked_choice(name, given, f"audit(): argument {name!r}")
     carried = None if metadata is None else named(metadata, "audit(): argument 'metadata'")
@@ -131,5 +134,6 @@ def audit(
         plain_results=plain_results,
         refusals=refusals,
         methods=methods,
+        positions=positions,
         metadata=carried,
     ).run()

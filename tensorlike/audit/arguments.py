@@ -15,7 +15,20 @@ from .foreign import let_through, name_of, one_line
 if TYPE_CHECKING:
     from .api import AuditedApi, AuditedFunction, Call
 
-__all__ = ["Place", "copied", "difference", "fitted", "lost", "mapped", "places", "replaced", "shown", "shown_call"]
+__all__ = [
+    "Place",
+    "copied",
+    "difference",
+    "fitted",
+    "is_number",
+    "lost",
+    "mapped",
+    "number_place",
+    "places",
+    "replaced",
+    "shown",
+    "shown_call",
+]
 
 _TOLERANCE = {"float16": 1e-2, "bfloat16": 5e-2, "float32": 1e-4, "complex64": 1e-4}
 
@@ -82,6 +95,30 @@ def at(args: Any, kwargs: Any, place: Place) -> Any:
     for index in place[1:]:
         value = value[index]
     return value
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a Python number, and no bool."""
+    return isinstance(value, (int, float, complex)) and not isinstance(value, bool)
+
+
+def number_place(call: Call, function: AuditedFunction, name: str) -> Place | None:
+    """Return where `call` passes a number, or a sequence of ints, as the parameter `name`; None where it does not."""
+    for index, parameter in enumerate(function.parameters):
+        if parameter.name != name:
+            continue
+        place: Place = (name,)
+        if parameter.kind != "keyword" and index < len(call.args):
+            place, value = (index,), call.args[index]
+        elif name in call.kwargs:
+            value = call.kwargs[name]
+        else:
+            return None
+        if is_number(value):
+            return place
+        if type(value) in (list, tuple) and value and all(type(item) is int for item in value):
+            return (*place, len(value) - 1)
+    return None
 
 
 def replaced(args: Any, kwargs: Any, place: Place, new: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

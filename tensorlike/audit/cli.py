@@ -64,7 +64,7 @@ nothing was compared with --baseline.
 #: The options that pyproject.toml may have, with the types of their values, and those of them that are files.
 _KEPT = {
     "make": str, "from_dense": str, "to_dense": str, "api": str, "plain_results": str, "refusals": str, "methods": str,
-    "metadata": list, "only": list, "json": str,
+    "positions": str, "metadata": list, "only": list, "json": str,
     "html": str, "fail_under": str, "baseline": str, **dict.fromkeys(continuous.FILES, str), "badge": list,
 }  # fmt: skip
 _FILES = ("json", "html", "baseline", *continuous.FILES)
@@ -98,6 +98,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--methods",
         metavar="{expected,none}",
         help="none: instances have no methods and operators, on purpose; the percentage is of functions alone",
+    )
+    parser.add_argument(
+        "--positions",
+        metavar="{tensors,all}",
+        help="all: instances stand in place of numbers, dims and sizes too; what the type refuses there does not count",
     )
     parser.add_argument(
         "--metadata",
@@ -366,6 +371,7 @@ def _auditor(options: argparse.Namespace, progress: Callable[[int, int, str], No
                 plain_results=options.plain_results,
                 refusals=options.refusals,
                 methods=options.methods,
+                positions=options.positions,
                 metadata=_metadata(options, module, kind),
             ),
         )

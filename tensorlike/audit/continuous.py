@@ -148,7 +148,7 @@ class Selection:
             self.file = None
             self.note = "All functions were called: the type belongs to a library." if options.changed else ""
             return
-        names = ("make", "from_dense", "to_dense", "plain_results", "refusals", "methods", "metadata")
+        names = ("make", "from_dense", "to_dense", "plain_results", "refusals", "methods", "positions", "metadata")
         given = {name: getattr(options, name) for name in names}
         self.circumstances = circumstances_of(auditor.api.name, auditor.api.version, given)
         if options.update_baseline:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from tensorlike.overrides.pages import as_script_data, rendered
 
 from .errors import AuditError
-from .model import PROGRAM, WRITTEN, AuditReport, AuditRow, Totals, ValueCheck, without_particulars
+from .model import POSITION, PROGRAM, WRITTEN, AuditReport, AuditRow, Totals, ValueCheck, without_particulars
 from .outcomes import Outcome
 from .terminal import headline, words_of
 
@@ -59,7 +59,7 @@ class _Cause(NamedTuple):
     @property
     def lead(self) -> AuditRow:
         """The row whose function a reader is most likely to know."""
-        others = (WRITTEN, PROGRAM)
+        others = (WRITTEN, PROGRAM, POSITION)
         return min(
             self.rows,
             key=lambda row: (row.form in others, row.function.count("."), "_" in row.function, len(row.function)),

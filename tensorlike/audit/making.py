@@ -67,6 +67,7 @@ class InstanceMaker:
         plain_results: str = "lost",
         refusals: str = "fault",
         methods: str = "expected",
+        positions: str = "tensors",
         metadata: Sequence[Any] = (),
     ) -> None:
         self.kind = kind
@@ -83,6 +84,8 @@ class InstanceMaker:
         self.plain_results = plain_results
         #: Whether refusals are meant, one of `options.REFUSALS`.
         self.refusals = refusals
+        #: Where instances stand, one of `options.CHOICES["positions"]`.
+        self.positions = positions
         #: Whether instances are to have the methods of tensors, one of `options.CHOICES["methods"]`.
         self.methods = "none" if getattr(kind, "__tensor_methods__", True) is False else methods
         #: What instances carry besides their values and the attributes that the type declares: `metadata.Metadata`.
@@ -219,6 +222,7 @@ def instances_of(
         plain_results=said.get("plain_results", "lost"),
         refusals=said.get("refusals", "fault"),
         methods=said.get("methods", "expected"),
+        positions=said.get("positions", "tensors"),
         metadata=said.get("metadata", ()),
     )
     maker.check()

@@ -15,6 +15,7 @@ from .outcomes import FAULTY, Outcome, read_outcome
 
 __all__ = [
     "FAULTY",
+    "POSITION",
     "PROGRAM",
     "WRITTEN",
     "AuditReport",
@@ -31,7 +32,7 @@ __all__ = [
 
 FORMAT = "tensorlike-audit"
 #: The forms of rows that are no functions called by their names: calls as code writes them, and programs.
-WRITTEN, PROGRAM = "written", "program"
+WRITTEN, PROGRAM, POSITION = "written", "program", "position"
 #: Version 1 had other words for some outcomes; it is read, not written.
 VERSION = 2
 READ = (1, 2)
@@ -336,7 +337,7 @@ class AuditReport:
     @property
     def functions(self) -> int:
         """The number of functions; calls as code writes them are of the same ones."""
-        return len({row.function for row in self.rows if row.form not in (WRITTEN, PROGRAM)})
+        return len({row.function for row in self.rows if row.form not in (WRITTEN, PROGRAM, POSITION)})
 
     @property
     def programs(self) -> list[AuditRow]:
@@ -356,7 +357,7 @@ class AuditReport:
         faulty = [row for row in self.rows if row.counts and not row.passed]
         # Of equals functions come first, which examples are taken from.
         return sorted(
-            faulty, key=lambda row: (-row.severity, row.form in (WRITTEN, PROGRAM), row.function, row.operand)
+            faulty, key=lambda row: (-row.severity, row.form in (WRITTEN, PROGRAM, POSITION), row.function, row.operand)
         )
 
     def causes(self) -> list[Cause]:

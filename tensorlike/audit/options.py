@@ -41,6 +41,8 @@ CHOICES = {
     "refusals": ("fault", "ok"),
     # The methods, operators and properties of tensors: expected of instances, or none, so that functions alone count.
     "methods": ("expected", "none"),
+    # Where instances stand: where functions take tensors, or where they take numbers, dims and sizes too.
+    "positions": ("tensors", "all"),
 }
 CLASS_ATTRIBUTE = "__tensor_audit__"
 

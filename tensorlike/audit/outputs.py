@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 import tensorlike
 
-from .model import PROGRAM, WRITTEN, AuditReport, AuditRow, Totals
+from .model import POSITION, PROGRAM, WRITTEN, AuditReport, AuditRow, Totals
 from .outcomes import Outcome
 from .sources import Source
 from .terminal import counted, headline
@@ -111,7 +111,8 @@ def table_of(results: Results) -> list[list[str]]:
     lines = [["Type", "Functions", "Calls", *kinds, "Passed"]]
     for report in (audited.report for audited in results.audited):
         totals, counts = report.totals, Counter(map(kind_of, report.worst()))
-        functions = len({row.function for row in report.rows if row.called and row.form not in (WRITTEN, PROGRAM)})
+        others = (WRITTEN, PROGRAM, POSITION)
+        functions = len({row.function for row in report.rows if row.called and row.form not in others})
         numbers = [f"{counts[kind]:,}" if counts[kind] else "·" for kind in kinds]
         passed = f"{totals.coverage:.1f} %" if totals.counted else "–"
         lines.append([report.type_name, f"{functions:,}", f"{totals.called:,}", *numbers, passed])

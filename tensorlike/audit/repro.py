@@ -23,12 +23,13 @@ from tensorlike.dispatch.signature import POSITIONAL
 from .arguments import Place, text_of
 from .errors import AuditError
 from .foreign import interrupted, let_through, name_of, process_restored
-from .judging import AFTERWARDS, OF_OPERAND
+from .judging import AFTERWARDS, OF_OPERAND, Attempt
 from .making import FROM_DENSE, TO_DENSE
 from .model import AuditRow, ValueCheck
+from .observed_calls import matching
 from .outcomes import Outcome
 from .parallel import Child, available_jobs
-from .run import Attempt, Auditor, matching
+from .run import Auditor
 
 if TYPE_CHECKING:
     from .api import AuditedApi, AuditedFunction

@@ -12,10 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import difflib
-import fnmatch
 import functools
-import io
 import sys
 import time
 import warnings
@@ -27,23 +24,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorlike.dispatch.missing import MISSING
-from tensorlike.dispatch.pytree import instances
-from tensorlike.dispatch.registry import REGISTRY
-from tensorlike.overrides.variants import NAMED
-from tensorlike.overrides.writing import _TABLE, TensorLike
 
 from .answering import Answering, Trace, handlers_of, is_watched
 from .answering_code import Location, Recorder
 from .api import AuditedApi, AuditedFunction, Call, TensorlikeApi, is_of_tensors
-from .arguments import Place, at, copied, fitted, places, replaced, shown_call, text_of
+from .arguments import Place, at, copied, fitted, is_number, places, replaced, shown_call, text_of
 from .errors import AuditError
 from .failures import is_deliberate
 from .foreign import (
     described,
     let_through,
-    mro_of,
     name_of,
-    one_line,
     printable,
     process_restored,
     qualified_name,
@@ -53,12 +44,25 @@ from .judging import Arguments, Attempt, Judge, PlainCall, Unusable
 from .making import InstanceMaker, a
 from .metadata import Metadata, marked, metadata_of
 from .model import AuditReport, AuditRow, SignatureProblem, ValueCheck
+from .observed_calls import (
+    Printed,
+    given_back,
+    has_instance,
+    implementer,
+    is_variant,
+    is_written_to,
+    matching,
+    shown_warning,
+    simplicity,
+    unmatched,
+    was_number,
+)
 from .outcomes import FAULTY, Outcome
 from .parallel import Audited, End, available_jobs, in_workers
 from .sections import extra_rows
 from .signatures import compared, confirmed, is_refused_by_python, refusal
 
-__all__ = ["Attempt", "Auditor", "matching"]
+__all__ = ["Attempt", "Auditor"]
 
 _TRIES = 12
 #: Outcomes that may be the sample's fault where the operand was not made for it.
@@ -76,31 +80,6 @@ class _Answer(NamedTuple):
     warnings: list[str]
 
 
-def matching(functions: Sequence[AuditedFunction], patterns: Sequence[str]) -> list[AuditedFunction]:
-    """Return the functions whose full name, name in the package or last name fits one of the globs."""
-    if not patterns:
-        return list(functions)
-
-    def fits(name: str) -> bool:
-        short = name.partition(".")[2]
-        names = (name, short, name.rpartition(".")[2])
-        return any(fnmatch.fnmatchcase(n, pattern) for pattern in patterns for n in names)
-
-    return [f for f in functions if fits(f.name)]
-
-
-def _unmatched(pattern: str, functions: Sequence[AuditedFunction]) -> str:
-    operator = REGISTRY.get(f"tensorlike.{pattern.removeprefix('tensorlike.')}")
-    if operator is not None and operator.kind == "operator":
-        reported = next((f.name for f in functions if f.key is operator.key), None)
-        if reported is not None:
-            return f"types are not asked about {operator.full_name}: it reports {reported}, which can be audited"
-    names = {n: None for f in functions for n in (f.name, f.name.partition(".")[2], f.name.rpartition(".")[2])}
-    near = difflib.get_close_matches(pattern, names, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"no function that can be overridden matches {pattern!r}{hint}"
-
-
 class Auditor:
     """Audits one type; `run` returns the report."""
 
@@ -115,6 +94,7 @@ class Auditor:
         plain_results: str | None = None,
         refusals: str | None = None,
         methods: str | None = None,
+        positions: str | None = None,
         metadata: Sequence[Metadata] | None = None,
     ) -> None:
         self.kind = kind
@@ -124,6 +104,8 @@ class Auditor:
         self.refusals_meant = (refusals or maker.refusals) == "ok"
         #: Whether instances are to have the methods and operators of tensors.
         self.methods = (methods or maker.methods) != "none"
+        #: Whether instances stand where calls have numbers, dims and sizes too.
+        self.all_positions = (positions or maker.positions) == "all"
         self.only = tuple(only)
         found = metadata_of(kind, maker, maker.metadata if metadata is None else metadata)
         kept = (kind, self.api.tensor) if (plain_results or maker.plain_results) == "ok" else (kind,)
@@ -132,7 +114,7 @@ class Auditor:
         functions = self.api.functions()
         for pattern in only:
             if not matching(functions, (pattern,)):
-                raise AuditError(_unmatched(pattern, functions))
+                raise AuditError(unmatched(pattern, functions))
         self.functions = matching(functions, only)
         self.handlers = handlers_of(kind, self.api)
         self.watched = is_watched(kind, self.handlers)
@@ -227,7 +209,7 @@ class Auditor:
 
     def sample_calls(self, function: AuditedFunction) -> list[Call]:
         """Return the sample calls of a function, the simplest first."""
-        return sorted(self.api.calls(function), key=lambda call: _simplicity(call, self.api.tensor))
+        return sorted(self.api.calls(function), key=lambda call: simplicity(call, self.api.tensor))
 
     def audit_function(
         self,
@@ -442,9 +424,9 @@ class Auditor:
         names = [p.name for p in function.parameters if p.kind == "positional"]
         if operand in names[: len(call.args)]:
             index = names.index(operand)
-            return (index,) if _is_number(call.args[index]) else None
+            return (index,) if is_number(call.args[index]) else None
         if operand in call.kwargs:
-            return (operand,) if _is_number(call.kwargs[operand]) else None
+            return (operand,) if is_number(call.kwargs[operand]) else None
         return (operand,) if operand == "out" else None
 
     def _with_instance(self, function: AuditedFunction, call: Call, place: Place) -> Iterator[Attempt | str]:
@@ -474,23 +456,23 @@ class Auditor:
         args, kwargs = call.args, dict(call.kwargs)
         asked = place
         if place == ("out",) and "out" not in kwargs:
-            sample = self._output_like(self._run_plain(function, args, kwargs).result)
+            sample = self._output_like(self.run_plain(function, args, kwargs).result)
             if isinstance(sample, tuple):
                 kwargs["out"], place = sample, ("out", len(sample) - 1)
                 sample = sample[-1]
         else:
             sample = at(args, kwargs, place)
-            if _is_number(sample):
+            if is_number(sample):
                 sample = api.tensor_of(np.array(sample))
         if alias is not None:
-            other = self._run_plain(function, args, kwargs).result if alias == ("out",) else at(args, kwargs, alias)
+            other = self.run_plain(function, args, kwargs).result if alias == ("out",) else at(args, kwargs, alias)
             if not isinstance(other, api.tensor):
                 raise Unusable("there are several results")
             one, two = api.array(other), api.array(sample)
             if (one.shape, one.dtype) != (two.shape, two.dtype):
                 raise Unusable("the operands differ in shape or dtype")
         try:
-            with self._quiet():
+            with self.quiet():
                 instance = maker.like(copied(sample, api)) if from_sample else maker.fixed()
                 is_marked = mark and self.judge.marks and marked(instance, self.judge.metadata)
                 carried = self.judge.carried(instance)
@@ -508,7 +490,7 @@ class Auditor:
         # Without knowledge of the instance, the sample itself shows at least the kind of result.
         same = None if alias is None else (place, alias)
         before = replaced(args, kwargs, place, dense if fits else sample)
-        again = functools.partial(self._run_plain, function, *before, same)
+        again = functools.partial(self.run_plain, function, *before, same)
         with_instance = replaced(copied(list(args), api), copied(kwargs, api), place, instance)
         if alias is not None:
             with_instance = replaced(*with_instance, alias, instance)
@@ -535,7 +517,7 @@ class Auditor:
             return tuple(api.tensor_of(np.zeros_like(api.array(r))) for r in result)
         raise Unusable("the result is no tensor that out= could take")
 
-    def _run_plain(
+    def run_plain(
         self, function: AuditedFunction, args: Any, kwargs: Any, same: tuple[Place, Place] | None = None
     ) -> PlainCall:
         """Call the function on copies of plain arguments, those at the places `same` being one; return what came of it.
@@ -547,7 +529,7 @@ class Auditor:
             left = replaced(*left, same[1], at(*left, same[0]))
         self.in_plain_call[0] = 1
         try:
-            with self._quiet(), warnings.catch_warnings(record=True) as caught:
+            with self.quiet(), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 result = contextvars.copy_context().run(function.key, *left[0], **left[1])
         except Exception as error:
@@ -557,11 +539,12 @@ class Auditor:
         if result is NotImplemented:
             # Methods of operators leave arguments that they do not take to Python.
             raise Unusable("plain tensors are left to the other operand's method")
-        return PlainCall(result, left, frozenset(map(_warning, caught)))
+        return PlainCall(result, left, frozenset(map(shown_warning, caught)))
 
     @contextlib.contextmanager
-    def _quiet(self) -> Iterator[None]:
-        nowhere = _Printed()
+    def quiet(self) -> Iterator[None]:
+        """Return a context in which the type's code writes nowhere and warns nobody."""
+        nowhere = Printed()
         with (
             process_restored(),
             warnings.catch_warnings(),
@@ -571,9 +554,10 @@ class Auditor:
             warnings.simplefilter("ignore")
             yield
 
-    def _call(self, function: AuditedFunction, attempt: Attempt) -> _Answer:
+    def call(self, function: AuditedFunction, attempt: Attempt) -> _Answer:
+        """Make a call, observed, and return what came of it."""
         trace = Trace(self.api, self.kind, self.handlers, function, attempt.args, attempt.kwargs)
-        printed = _Printed()
+        printed = Printed()
         result: Any = None
         error: BaseException | None = None
         # A context of its own: a mode or a guard that the implementation leaves behind ends with the call.
@@ -596,7 +580,7 @@ class Auditor:
                 sys.setprofile(None)
         # Also an interrupt that the implementation has swallowed.
         let_through(error)
-        given = [text for text in dict.fromkeys(map(_warning, caught)) if text not in attempt.plain.warnings]
+        given = [text for text in dict.fromkeys(map(shown_warning, caught)) if text not in attempt.plain.warnings]
         return _Answer(result, error, trace, printable(printed.getvalue()[:_PRINTED]), given)
 
     def _judged(
@@ -623,7 +607,7 @@ class Auditor:
 
     def _look_again(self, row: AuditRow, function: AuditedFunction, attempt: Attempt) -> None:
         """Clear what was wrong with a call only while it was observed."""
-        with self._quiet():
+        with self.quiet():
             try:
                 result = contextvars.copy_context().run(function.key, *attempt.args, **attempt.kwargs)
             except BaseException as error:
@@ -636,14 +620,14 @@ class Auditor:
                 row.outcome, row.type_lost = Outcome.TYPE_LOST, True
                 row.reason = f"the answer is {a(type(result))}, not {a(self.kind)}"
         row.value, row.difference, row.attributes = ValueCheck.NOT_COMPARED, "", ""
-        with self._quiet():
+        with self.quiet():
             self.judge.compare(row, function, attempt, result)
 
     def _in_words(self, function: AuditedFunction, attempt: Attempt) -> str:
         """Return an attempt that was called already as a line of Python."""
         with contextlib.suppress(Unusable):
             attempt = attempt.anew()
-        with self._quiet():
+        with self.quiet():
             return shown_call(function.name, attempt.args, attempt.kwargs, self.api)
 
     def _observed(
@@ -655,15 +639,15 @@ class Auditor:
         """
         call = ""
         if in_words:
-            with self._quiet():
+            with self.quiet():
                 call = shown_call(function.name, attempt.args, attempt.kwargs, self.api)
         row = AuditRow(function.name, function.namespace, function.form, operand, Outcome.OWN, call=call)
         if self.on_attempt is not None:
             self.on_attempt(function, operand, attempt)
-        answer = self._call(function, attempt)
+        answer = self.call(function, attempt)
         trace, error = answer.trace, answer.error
         # A number may be taken from a tensor by `__index__`, which alone asks its type then.
-        if self.watched and not (trace.asked_types if _was_number(attempt) else trace.asked):
+        if self.watched and not (trace.asked_types if was_number(attempt) else trace.asked):
             row.outcome = Outcome.NOT_CALLED
             row.reason = f"{function.name} does not ask the type of {operand!r}"
             trace.close()
@@ -685,7 +669,7 @@ class Auditor:
         answering = trace.answering
         if answering is not None and error is None:
             row.answered_by = answering.where()
-            if not answering.accepts_anything and not _is_variant(self.kind, trace.owner, function):
+            if not answering.accepts_anything and not is_variant(self.kind, trace.owner, function):
                 row.signature = compared(function, answering, Call(attempt.args, attempt.kwargs, attempt.call.optional))
         trace.close()
         return row, answering
@@ -706,103 +690,22 @@ class Auditor:
         self, row: AuditRow, function: AuditedFunction, attempt: Attempt, answer: _Answer, in_words: bool
     ) -> None:
         trace, result = answer.trace, answer.result
-        with self._quiet():
+        with self.quiet():
             if in_words:
                 row.answer = text_of(result)
             # The target of an in-place function keeps its type.
-            target = bool(attempt.args) and result is attempt.args[0] and _is_written_to(function, (0,))
-            row.type_lost = not (target or function.nowrap or _is_given(attempt, result)) and self.judge.is_lost(
+            target = bool(attempt.args) and result is attempt.args[0] and is_written_to(function, (0,))
+            row.type_lost = not (target or function.nowrap or given_back(attempt, result)) and self.judge.is_lost(
                 attempt.expected, result
             )
-            plain = trace.fell_back and (trace.by_policy or not _has_instance(result, self.kind))
+            plain = trace.fell_back and (trace.by_policy or not has_instance(result, self.kind))
         if plain:
             row.outcome = Outcome.THROUGH_PLAIN
         elif row.type_lost:
             row.outcome = Outcome.TYPE_LOST
             row.reason = f"the answer is {a(type(result))}, not {a(self.kind)}"
-        elif self.kind not in trace.asked_types and _implementer(self.kind, trace.owner, function) is not self.kind:
+        elif self.kind not in trace.asked_types and implementer(self.kind, trace.owner, function) is not self.kind:
             row.outcome = Outcome.INHERITED
         row.by_default, row.on_plain = trace.default_answered, trace.fell_back
-        with self._quiet():
+        with self.quiet():
             self.judge.compare(row, function, attempt, result)
-
-
-class _Printed(io.StringIO):
-    """Captures output during a call, also if the call closes the standard output."""
-
-    def close(self) -> None:
-        pass
-
-
-def _was_number(attempt: Attempt) -> bool:
-    """Return whether the sample has a number where the instance stands."""
-    try:
-        return _is_number(at(attempt.call.args, attempt.call.kwargs, attempt.place))
-    except (LookupError, TypeError):
-        return False
-
-
-def _has_instance(result: Any, kind: type) -> bool:
-    return isinstance(result, kind) or bool(instances(result, kind))
-
-
-def _is_given(attempt: Attempt, result: Any) -> bool:
-    """Return whether a result is the tuple of outputs that was handed to the call, of which one is the instance."""
-    given = attempt.kwargs.get("out")
-    if not isinstance(given, tuple) or not isinstance(result, tuple) or len(given) != len(result):
-        return False
-    return all(r is g for r, g in zip(result, given))
-
-
-def _is_written_to(function: AuditedFunction, place: Place) -> bool:
-    """Return whether the function writes to the operand at `place`."""
-    return place[0] == "out" or (place == (0,) and function.inplace)
-
-
-def _entry(kind: type, function: AuditedFunction) -> tuple[type, bool] | None:
-    """Return the class in whose table of `overrides.implements` a function is, and whether it was named there."""
-    for base in mro_of(kind):
-        table = base.__dict__.get(_TABLE, {})
-        if function.key in table:
-            return base, table[function.key].rank == NAMED
-    return None
-
-
-def _implementer(kind: type, owner: type | None, function: AuditedFunction) -> type | None:
-    """Return the class that the answer comes from: with `TensorLike` the one that holds the entry, or the policy."""
-    if owner is not TensorLike:
-        return owner
-    entry = _entry(kind, function)
-    if entry is not None:
-        return entry[0]
-    return next((base for base in mro_of(kind) if "_torch_function_policy" in base.__dict__), owner)
-
-
-def _is_variant(kind: type, owner: type | None, function: AuditedFunction) -> bool:
-    """Return whether an implementation answers for another form than the one it was registered for.
-
-    Its arguments are brought to those of that form, and its signature was compared with that when it was registered.
-    """
-    entry = _entry(kind, function) if owner is TensorLike else None
-    return entry is not None and not entry[1]
-
-
-def _warning(given: warnings.WarningMessage) -> str:
-    message = given.message
-    return f"{name_of(given.category)}: {text_of_error(message) if isinstance(message, Warning) else one_line(message)}"
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, complex)) and not isinstance(value, bool)
-
-
-def _simplicity(call: Call, tensor: type) -> tuple[int, int]:
-    """Order sample calls: few optional arguments first; no empty or zero-dimensional tensors, no sequence of one."""
-    odd = 0
-    for value in (*call.args, *call.kwargs.values()):
-        if isinstance(value, tensor):
-            shape = value.shape  # type: ignore[attr-defined]
-            odd += 0 in shape or not shape
-        elif isinstance(value, (list, tuple)):
-            odd += len(value) == 1 and isinstance(value[0], tensor)
-    return len(call.optional), odd

@@ -9,9 +9,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from .foreign import let_through, name_of, text_of_error
-from .model import PROGRAM, WRITTEN, AuditRow, ValueCheck
+from .model import POSITION, PROGRAM, WRITTEN, AuditRow, ValueCheck
 from .outcomes import Outcome
 from .parallel import Audited, End, available_jobs, in_workers
+from .positions import POSITIONS_NAMESPACE, position_row, positions
 from .programs import PROGRAMS, Program, Runner
 from .written import NAMESPACE, written_forms, written_row
 
@@ -25,13 +26,13 @@ PROGRAMS_NAMESPACE = "programs"
 
 
 def extra_rows(auditor: Auditor, jobs: int, rows: Sequence[AuditRow]) -> list[AuditRow]:
-    """Return the rows of the calls as code writes them and of the programs; `rows` are those of the functions.
+    """Return the rows of calls as code writes them, of numbers' positions, and of programs; `rows` are the functions'.
 
-    Where only some functions were asked for there are none.
+    Where only some functions were asked for there are those of their numbers alone.
     """
-    if auditor.only:
+    if auditor.only and not auditor.all_positions:
         return []
-    if not auditor.methods:
+    if not auditor.methods and not auditor.only:
         auditor.notes.append(f"functions only: {name_of(auditor.kind)} says that it has no methods")
     section = _Section(auditor, rows)
     order = range(len(section.items))
@@ -40,6 +41,9 @@ def extra_rows(auditor: Auditor, jobs: int, rows: Sequence[AuditRow]) -> list[Au
     else:
         found = {index: section.audited(index, {}) for index in order}
     made = [row for index in order for row in found[index].rows]
+    unasked = sum(row.form == POSITION and "does not ask the type" in row.reason for row in made)
+    if unasked:
+        auditor.notes.append(f"{unasked} functions do not ask the type of a number: they are to blame, not the type")
     programs = [row for row in made if row.form == PROGRAM and row.called]
     if programs:
         auditor.notes.append(f"{sum(row.passed for row in programs)} of {len(programs)} programs passed")
@@ -60,6 +64,12 @@ class _Section:
         answered = {name: outcome for name, outcome in answered.items() if outcome in good}
         #: Each with what the call is, the namespace and the form of its row, and what makes the row.
         self.items: list[tuple[str, str, str, Callable[[], AuditRow]]] = []
+        if auditor.all_positions:
+            for function, name in positions(auditor):
+                make = functools.partial(position_row, auditor, function, name)
+                self.items.append((function.name, POSITIONS_NAMESPACE, POSITION, make))
+        if auditor.only:
+            return
         if auditor.methods:
             for written in written_forms(auditor.api.members()):
                 make = functools.partial(written_row, auditor, written, answered)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from .model import PROGRAM, WRITTEN, AuditReport, AuditRow, Cause, Regression, Totals
+from .model import POSITION, PROGRAM, WRITTEN, AuditReport, AuditRow, Cause, Regression, Totals
 from .outcomes import STYLES, Outcome
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _notes(report: AuditReport, limit: int) -> Iterator[str]:
     hidden = len(_causes(report)) - limit
     if hidden > 0:
         yield f"… and {counted(hidden, 'more cause')}; --html FILE or --json FILE lists all calls."
-    functions = [row for row in report.rows if row.form not in (WRITTEN, PROGRAM)]
+    functions = [row for row in report.rows if row.form not in (WRITTEN, PROGRAM, POSITION)]
     yield from _named((row for row in functions if row.left_out and row.counts), "NotImplemented")
     meant = [row for row in report.rows if row.meant]
     yield from _named((row for row in meant if not row.counts), "Refused on purpose")

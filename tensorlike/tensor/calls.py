@@ -315,7 +315,37 @@ def calling(
     name = qualname.rpartition(".")[2]
     variadic = d.spread is not None and any(p.kind == VARIADIC for p in parameters)
     bind = binder(parameters, qualname, _spelled(d, name) if variadic else None)
-    return bind, (_writing if inplace else _returning)(d, tuple(parameters), name)
+    return bind, _taking_numbers((_writing if inplace else _returning)(d, tuple(parameters), name), parameters)
+
+
+def _taking_numbers(run: Callable[[Values], Any], parameters: Sequence[Parameter]) -> Callable[[Values], Any]:
+    """Return `run` for values among which a tensor of no dimensions may stand for a number.
+
+    As in PyTorch, it is read then, unless it requires grad; for an int its dtype must be integral.
+    """
+    kinds = {p.annotation.removesuffix(" | None") for p in parameters if not p.operand}
+    if kinds.isdisjoint(("float", "int", "Number")):
+        return run
+    places = [
+        (place, p.annotation.startswith("int"))
+        for place, p in enumerate(parameters)
+        if not p.operand and p.kind != VARIADIC and p.annotation.removesuffix(" | None") in ("float", "int", "Number")
+    ]
+
+    def run_with_numbers(values: Values) -> Any:
+        for place, integral in places:
+            value = values[place]
+            if isinstance(value, TensorBase) and _is_number(value, integral):
+                values = (*values[:place], value._tl_data.item(), *values[place + 1 :])
+        return run(values)
+
+    return run_with_numbers
+
+
+def _is_number(tensor: Any, integral: bool) -> bool:
+    if tensor._tl_transformed or tensor.requires_grad or tensor._tl_data.shape != ():
+        return False
+    return not integral or tensor._tl_data.dtype.kind in "iu"
 
 
 def _reading(parameters: Sequence[Parameter], name: str) -> Callable[[Values], tuple[Any, bool, bool, Any]]:

@@ -9,7 +9,7 @@ from examples.scalar_tensor import ScalarTensor
 from tensorlike.audit import AuditError, Outcome
 from tensorlike.audit.api import TensorlikeApi
 from tensorlike.audit.model import PROGRAM, WRITTEN
-from tensorlike.audit.run import matching
+from tensorlike.audit.observed_calls import matching
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.overrides.ignored import asked
 from tests.helpers.held import Held
