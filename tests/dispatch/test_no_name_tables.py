@@ -149,6 +149,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     },
     "tensor/calls.py": {PARAMETER: "bool dim float int", "a rule of `out`": "dtype"},
     "tensor/operands.py": {PARAMETER: "float int"},
+    "operations/shared.py": {"the module": "numpy"},
     "operations/formula_programs.py": {
         OPERATOR: "add sub rsub mul neg",
         "what a formula of a derivative asks for": "grad",
