@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tensorlike as tl
+from tests.helpers.global_state import settings_are_left_alone  # noqa: F401 (a fixture for every test)
 
 #: Not imported for doctests: what a type checker reads, and where PyTorch is not, what speaks to PyTorch.
 collect_ignore = ["package/typing_cases.py"]

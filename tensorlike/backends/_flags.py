@@ -75,4 +75,7 @@ def switched(module: ModuleType, values: dict[str, Any]) -> Iterator[None]:
     try:
         yield
     finally:
-        set_flags(module, former)
+        # All of them: a switch that was None is None again.
+        with bracketed():
+            for name, value in former.items():
+                setattr(module, name, value)
