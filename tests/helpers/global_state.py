@@ -49,7 +49,9 @@ def _switches() -> Iterator[Setting]:
     for module in modules:
         if isinstance(module, _flags.FlagModule):
             kept = [n for n, v in vars(module).items() if n[0] != "_" and isinstance(v, (bool, int, str, type(None)))]
-            yield _attributes(module.__name__, module, kept)
+            # Those of opt_einsum are kept elsewhere.
+            switches = ["enabled", "strategy"] if module is tl.backends.opt_einsum else []
+            yield _attributes(module.__name__, module, kept + switches)
     yield _entries("tensorlike.backends.cuda.matmul", vars(tl.backends.cuda.matmul))
     yield _entries("tensorlike.backends.cuda, kernels of attention", tl.backends.cuda._sdp)
     yield Setting("backends.mha", tl.backends.mha.get_fastpath_enabled, tl.backends.mha.set_fastpath_enabled)
