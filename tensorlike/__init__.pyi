@@ -2115,8 +2115,9 @@ def einsum(*args: Any) -> Tensor:
     summed over, a letter twice in one operand takes its diagonal, and `...` stands for any further dimensions, which
     broadcast. Without the arrow, the result has the letters that occur once, in alphabetical order, after the
     dimensions of the ellipsis. Operands may be given as one list; `einsum(a, [0, 1], b, [1, 2], [0, 2])` is the same
-    with integers as labels. More than two operands are multiplied in an order that keeps the products small. Raises
-    RuntimeError for an equation that is malformed or does not fit the operands.
+    with integers as labels. More than two operands are multiplied in an order that keeps the products small, which
+    `tl.backends.opt_einsum` has a say in. Raises RuntimeError for an equation that is malformed or does not fit the
+    operands.
 
     >>> tl.einsum("ij,j->i", tl.tensor([[1, 2], [3, 4]]), tl.tensor([1, 10]))
     tensor([21, 43])

@@ -8,12 +8,24 @@ import numpy as np
 import pytest
 
 import tensorlike as tl
+from tests.helpers.global_state import settings_are_left_alone  # noqa: F401 (a fixture for every test)
 
-#: Not imported for doctests: what a type checker reads, and where PyTorch is not, what speaks to PyTorch.
+#: Not imported for doctests: what a type checker reads, and what the tests share that needs a package that is missing.
 collect_ignore = ["package/typing_cases.py"]
-if not importlib.util.find_spec("torch"):
-    collect_ignore += ["helpers/oracle.py", "helpers/parity.py", "parity/report.py", "parity/score.py"]
-    collect_ignore += [f"random_programs/{name}.py" for name in ("known", "running", "statements")]
+_SHARED = {
+    "torch": [
+        "helpers/oracle.py", "helpers/parity.py", "parity/report.py", "parity/score.py",
+        *(f"random_programs/{name}.py" for name in ("known", "running", "statements")),
+    ],
+    "ml_dtypes": [
+        "helpers/parity.py", "random_programs/running.py",
+        *(f"native/{name}.py" for name in ("family_calls", "leaks", "random_calls")),
+    ],
+    "array_api_strict": ["helpers/strict_immutable.py"],
+}  # fmt: skip
+for _package, _files in _SHARED.items():
+    if not importlib.util.find_spec(_package):
+        collect_ignore += _files
 
 with contextlib.suppress(ImportError):  # only the property tests need Hypothesis
     from hypothesis import settings

@@ -76,7 +76,7 @@ def call_tensor_hooks(node: Node, grad: Any, *, retain: bool) -> Any:
             if tensor._tl_grad_value is not None:
                 tensor._tl_grad_value = tensor._tl_grad_value + value
             elif grad_enabled():
-                tensor._tl_grad_value = value
+                tensor._tl_grad_value = value.clone()
             elif value._tl_transformed:  # It has no array.
                 tensor._tl_grad_value = value.detach()
             else:

@@ -274,7 +274,7 @@ class AccumulateGrad(Node):
             before = meta.grad_value
             if before is None:
                 if recording:
-                    meta.grad_value = grad
+                    meta.grad_value = _recorded_copy(grad, variable)
                 elif grad._tl_transformed:
                     meta.grad_value = grad.detach()
                 elif grad._tl_data.strides == variable._tl_data.strides and _stealable(grad):
@@ -316,6 +316,14 @@ def _after_accumulation(variable: Any) -> None:
                     f"expected None, but post accumulate grad hook {name!r} returned {type(result).__name__!r}"
                 )
             raise RuntimeError(f"Tensor post accumulate grad hooks should return None, and {name!r} returned a Tensor.")
+
+
+def _recorded_copy(grad: Any, variable: Any) -> Any:
+    """Return a copy of a gradient, with its history, in the order of the leaf's elements: others may hold the gradient,
+    as the caller of `backward` and a second leaf do, and who writes to `leaf.grad` does not mean theirs."""
+    if grad._tl_transformed or grad._tl_data.strides == variable._tl_data.strides:
+        return grad.clone()
+    return wrap(PROVIDED.copy_array(grad._tl_data, variable._tl_data)).copy_(grad)
 
 
 def _detached(grad: Any) -> Any:

@@ -61,11 +61,18 @@ class FlagModule(ModuleType):
 def set_flags(module: ModuleType, values: dict[str, Any]) -> dict[str, Any]:
     """Set those switches of a module that are not None; return all of them as they were."""
     former = {name: getattr(module, name) for name in values}
+    try:
+        _set_all(module, {name: value for name, value in values.items() if value is not None})
+    except BaseException:
+        _set_all(module, former)  # One was refused, after others were set.
+        raise
+    return former
+
+
+def _set_all(module: ModuleType, values: dict[str, Any]) -> None:
     with bracketed():
         for name, value in values.items():
-            if value is not None:
-                setattr(module, name, value)
-    return former
+            setattr(module, name, value)
 
 
 @contextmanager
@@ -75,4 +82,4 @@ def switched(module: ModuleType, values: dict[str, Any]) -> Iterator[None]:
     try:
         yield
     finally:
-        set_flags(module, former)
+        _set_all(module, former)  # Those too that were None.

@@ -11,8 +11,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import ml_dtypes  # noqa: F401 - NumPy knows bfloat16 by its name then
 import numpy as np
+import pytest
 import torch
 
 import tensorlike as tl
@@ -24,6 +24,8 @@ from .gradients import random_like
 from .oracle import assert_like_torch, leaves, outcome, strided_torch, to_numpy, to_torch, torch_function
 from .rows import families, mutates
 from .values import array, assert_arrays, fresh, mapped, strided, tensors_in, wrapped
+
+pytest.importorskip("ml_dtypes", reason="NumPy itself has no bfloat16")
 
 #: How samples are named that PyTorch's function does not take.
 OURS = "not in PyTorch"

@@ -7,8 +7,8 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import ml_dtypes
 import numpy as np
+import pytest
 
 import tensorlike as tl
 from tensorlike._native import core
@@ -17,6 +17,8 @@ from tensorlike.dispatch import core as dispatching
 from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import form_of
 from tensorlike.operations.native_families import attach
+
+ml_dtypes = pytest.importorskip("ml_dtypes", reason="NumPy itself has no bfloat16")
 
 #: What the function behind a handler returns in these tests: C left the call to Python.
 LEFT = object()

@@ -31,8 +31,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
+import pytest
 
 import tensorlike as tl
 from tensorlike.audit.samples import Samples, serving
@@ -40,6 +40,8 @@ from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.state import STATE
+
+ml_dtypes = pytest.importorskip("ml_dtypes", reason="NumPy itself has no bfloat16")
 
 __all__ = [
     "FORMS", "Call", "Name", "Spec", "build", "change", "difference", "draw", "dtype_of", "entered", "given", "outcome",

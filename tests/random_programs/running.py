@@ -18,8 +18,8 @@ from functools import cache
 from types import CodeType
 from typing import Any, NamedTuple
 
-import ml_dtypes  # noqa: F401 - NumPy knows bfloat16 by its name then
 import numpy as np
+import pytest
 import torch
 
 import tensorlike as tl
@@ -28,6 +28,8 @@ from tests.helpers.values import array
 
 from .known import WRITE_BEFORE_THEY_FAIL, reason_of
 from .statements import COVERED, Draw, Statement
+
+pytest.importorskip("ml_dtypes", reason="NumPy itself has no bfloat16")
 
 __all__ = [
     "Difference", "Report", "Run", "compare_program", "difference_and_facts", "program_text", "run_programs", "shrink",

@@ -10,17 +10,21 @@ import functools
 import math
 import warnings
 
-import ml_dtypes  # noqa: F401 - NumPy knows bfloat16 by its name then
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
 
 import tensorlike as tl
 from tests.helpers.oracle import assert_like_torch, leaves, outcome, to_torch
 from tests.helpers.parity import same_kind
 from tests.helpers.values import mapped, wrapped
+
+pytest.importorskip("ml_dtypes", reason="NumPy itself has no bfloat16")
+hypothesis = pytest.importorskip("hypothesis", reason="the draws are made with Hypothesis, of the extra 'test'")
+HealthCheck, assume, given, settings = (
+    hypothesis.HealthCheck, hypothesis.assume, hypothesis.given, hypothesis.settings
+)  # fmt: skip
+st = hypothesis.strategies
 
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
           "complex128")  # fmt: skip

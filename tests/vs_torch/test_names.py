@@ -411,11 +411,18 @@ class TestSwitches:
             with pytest.raises(RuntimeError, match="not a valid value for quantized engine"):
                 library.backends.quantized.engine = "x"
 
-    def test_what_is_not_there_cannot_be_enabled(self):
-        with pytest.raises(ValueError, match="opt_einsum is not used"):
-            tl.backends.opt_einsum.enabled = True
-        with pytest.raises(ValueError, match="'auto', 'greedy', 'optimal'"):
-            tl.backends.opt_einsum.strategy = "x"
+    def test_the_order_of_contractions(self):
+        for library in (torch, tl):
+            switches = library.backends.opt_einsum
+            assert switches.is_available() is (importlib.util.find_spec("opt_einsum") is not None)
+            former = (switches.is_available(), "auto" if switches.is_available() else None)
+            assert switches.set_flags() == former
+            with switches.flags(enabled=False):
+                assert not switches.enabled
+            with pytest.raises(ValueError, match="opt_einsum is not (available|enabled), so setting"):
+                switches.set_flags(False, "greedy")
+            switches.set_flags(*former)
+            assert (switches.enabled, switches.strategy) == former
 
     def test_attention_kernels(self):
         for library in (torch, tl):

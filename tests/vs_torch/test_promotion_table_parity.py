@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import warnings
 
-import ml_dtypes  # noqa: F401 - NumPy knows bfloat16 by its name then
 import numpy as np
 import pytest
 import torch
@@ -14,6 +13,8 @@ import tensorlike as tl
 from tests.helpers.oracle import assert_like_torch, outcome, to_torch
 from tests.helpers.parity import lacks_kernel, same_kind
 from tests.helpers.values import mapped, wrapped
+
+pytest.importorskip("ml_dtypes", reason="NumPy itself has no bfloat16")
 
 UNSIGNED = ("uint16", "uint32", "uint64")
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", *UNSIGNED, "float16", "bfloat16", "float32", "float64",

@@ -22,6 +22,7 @@ from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.operations.linalg.matmul import check_products
 from tensorlike.operations.linalg.matrix_kernels import product
 from tensorlike.tensor.backends import backend_for, device_of
+from tensorlike.tensor.contraction_order import contraction_path, in_force
 from tensorlike.tensor.declare import composite, derivatives, internal
 from tensorlike.tensor.device import cpu
 from tensorlike.tensor.dims import one_dim
@@ -116,20 +117,10 @@ def _plan_pair(a: Labels, shape_a: Labels, b: Labels, shape_b: Labels, keep: set
     return pair, (*batch, *rows, *columns)
 
 
-def _path(shapes: Sequence[Labels], inputs: Sequence[Labels], output: Labels) -> list[tuple[int, ...]]:
-    """Return the order of pairwise contractions that keeps the computation small."""
-    names = sorted({x for labels in inputs for x in labels})
-    if len(shapes) <= 2 or len(names) > 52:  # NumPy has no more letters
-        return [(0, 1)] * (len(shapes) - 1)
-    arguments: list[Any] = []
-    for shape, labels in zip(shapes, inputs):
-        arguments += [np.broadcast_to(np.empty(()), shape), [names.index(x) for x in labels]]
-    path: list[Any] = np.einsum_path(*arguments, [names.index(x) for x in output], optimize="greedy")[0]
-    return [tuple(sorted(step)) for step in path[1:]]
-
-
 @functools.lru_cache(maxsize=512)
-def _program(inputs: tuple[Labels, ...], output: Labels, shapes: tuple[Labels, ...]) -> _Program:
+def _program(
+    inputs: tuple[Labels, ...], output: Labels, shapes: tuple[Labels, ...], strategy: str | None
+) -> _Program:
     """Return the plan of a sum of products. Cached: training repeats the same ones."""
     labels: list[Labels] = []
     sizes: list[Labels] = []
@@ -141,7 +132,7 @@ def _program(inputs: tuple[Labels, ...], output: Labels, shapes: tuple[Labels, .
         sizes.append(shape)
     left = list(range(len(inputs)))
     steps: list[tuple[int, int, _Pair]] = []
-    for chosen in _path(sizes, labels, output):
+    for chosen in contraction_path(sizes, labels, output, strategy):
         taken = [left[i] for i in chosen]
         left = [x for x in left if x not in taken]
         number = taken[0]
@@ -192,7 +183,8 @@ def _contracted(xp: Any, first: Any, second: Any, pair: _Pair) -> Any:
 def _einsum(xp: Any, operands: Sequence[Tensor], inputs: tuple[Labels, ...], output: Labels) -> Tensor:
     """Return the sum over all labels that are not in `output` of the operands' products."""
     arrays: list[Any] = list(operands)
-    program = _program(inputs, output, tuple([a.shape for a in arrays]))
+    strategy = in_force() if len(arrays) > 2 else None
+    program = _program(inputs, output, tuple([a.shape for a in arrays]), strategy)
     for number, pairs in enumerate(program.diagonals):
         for first, second in pairs:
             arrays[number] = xp.diagonal(arrays[number], axis1=first, axis2=second)
@@ -429,8 +421,9 @@ def einsum(*args: Any) -> Tensor:
     summed over, a letter twice in one operand takes its diagonal, and `...` stands for any further dimensions, which
     broadcast. Without the arrow, the result has the letters that occur once, in alphabetical order, after the
     dimensions of the ellipsis. Operands may be given as one list; `einsum(a, [0, 1], b, [1, 2], [0, 2])` is the same
-    with integers as labels. More than two operands are multiplied in an order that keeps the products small. Raises
-    RuntimeError for an equation that is malformed or does not fit the operands.
+    with integers as labels. More than two operands are multiplied in an order that keeps the products small, which
+    `tl.backends.opt_einsum` has a say in. Raises RuntimeError for an equation that is malformed or does not fit the
+    operands.
 
     >>> tl.einsum("ij,j->i", tl.tensor([[1, 2], [3, 4]]), tl.tensor([1, 10]))
     tensor([21, 43])
