@@ -301,6 +301,10 @@ class TransformTensor(Tensor):
         kwargs = kwargs or {}
         if func is autograd_grad:
             return answer_grad(args, kwargs)
+        if len(types) > 1 and not all(issubclass(t, Tensor) for t in types):
+            # An operand of a type that is no tensor, which may hold tensors of the level: that type answers, as it does
+            # next to a plain tensor.
+            return NotImplemented
         top: TransformTensor | None = None
         for value in args if not kwargs else (*args, *kwargs.values()):
             # Most operands stand alone, and a generator takes 300 ns.
