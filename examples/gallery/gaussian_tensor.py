@@ -26,12 +26,12 @@ class GaussianTensor(overrides.TensorLike, unhandled=overrides.refuse):
     # For `tensorlike audit`: functions without a rule are refused on purpose.
     __tensor_audit__ = {"refusals": "ok"}
 
-    def __init__(self, mean: Any, variance: Any = 0.0) -> None:
+    def __init__(self, mean: Any, variance: Any = 0.0, check: bool = True) -> None:
         self.mu = tl.as_tensor(mean)
         if not self.mu.dtype.is_floating_point:
             raise TypeError(f"GaussianTensor: means are floating numbers, not {self.mu.dtype}")
         self.variance = tl.as_tensor(variance, dtype=self.mu.dtype).expand(self.mu.shape)
-        if bool((self.variance < 0).any()):
+        if check and bool((self.variance < 0).any()):
             raise ValueError("GaussianTensor: a variance is below 0")
 
     def __repr__(self) -> str:
@@ -57,6 +57,9 @@ class GaussianTensor(overrides.TensorLike, unhandled=overrides.refuse):
     def __tensorlike_to_dense__(self) -> tl.Tensor:
         return self.mu
 
+
+# The results of rules are not looked at: their variances are not below 0, and inside a vmap are those of all examples.
+computed = partial(GaussianTensor, check=False)
 
 implements = partial(overrides.implements, variants=True, for_type=GaussianTensor)
 
@@ -118,7 +121,7 @@ def elementwise(function: Callable[..., Any]) -> None:
             slopes[id(given[name])] = slopes.get(id(given[name]), 0.0) + slope
         operands = {id(given[name]): given[name] for name in uncertain}
         variance = sum_of(tl.square(slope) * operands[key].variance for key, slope in slopes.items())
-        return written(GaussianTensor(value, variance), out)
+        return written(computed(value, variance), out)
 
     implements(function, check=False)(implementation)
 
@@ -140,13 +143,13 @@ def mul(input: Any, other: Any, *, out: Any = None) -> Any:
         return square(input, out=out)
     a, b = mean_of(input), mean_of(other)
     v, w = variance_of(input), variance_of(other)
-    return written(GaussianTensor(a * b, v * b * b + w * a * a + v * w), out)
+    return written(computed(a * b, v * b * b + w * a * a + v * w), out)
 
 
 @implements(tl.square)
 def square(input: Any, *, out: Any = None) -> Any:
     m, v = mean_of(input), variance_of(input)
-    return written(GaussianTensor(m * m + v, 4 * m * m * v + 2 * v * v), out)
+    return written(computed(m * m + v, 4 * m * m * v + 2 * v * v), out)
 
 
 @implements(tl.relu)
@@ -158,14 +161,14 @@ def relu(input: Any) -> GaussianTensor:
     above = tl.special.ndtr(m / s)
     mean = m * above + s * density
     spread = ((m * m + v) * above + m * s * density - mean * mean).clamp(min=0)
-    return GaussianTensor(tl.where(v > 0, mean, m.clamp(min=0)), tl.where(v > 0, spread, 0.0))
+    return computed(tl.where(v > 0, mean, m.clamp(min=0)), tl.where(v > 0, spread, 0.0))
 
 
 # Sums of independent numbers: the variances add up, with the squares of the factors.
 @implements(tl.sum)
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
     parts = (tl.sum(part, dim, keepdim, dtype=dtype) for part in (mean_of(input), variance_of(input)))
-    return written(GaussianTensor(*parts), out)
+    return written(computed(*parts), out)
 
 
 @implements(tl.mean)
@@ -173,13 +176,13 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     total = tl.sum(variance_of(input), dim, keepdim, dtype=dtype)
     middle = tl.mean(mean_of(input), dim, keepdim, dtype=dtype)
     count = mean_of(input).numel() / max(middle.numel(), 1)
-    return written(GaussianTensor(middle, total / count**2), out)
+    return written(computed(middle, total / count**2), out)
 
 
 @implements(tl.matmul)
 def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     a, b, v, w = mean_of(input), mean_of(other), variance_of(input), variance_of(other)
-    return written(GaussianTensor(a @ b, v @ (b * b) + (a * a) @ w + v @ w), out)
+    return written(computed(a @ b, v @ (b * b) + (a * a) @ w + v @ w), out)
 
 
 @implements(tl.nn.functional.linear)
@@ -196,8 +199,8 @@ def arranges(function: Callable[..., Any]) -> None:
             return NotImplemented
         mu, variance = (function(part(first[0]), *args[1:], **kwargs) for part in (mean_of, variance_of))
         if isinstance(mu, (list, tuple)):
-            return type(mu)(map(GaussianTensor, mu, variance))
-        return GaussianTensor(mu, variance)
+            return type(mu)(map(computed, mu, variance))
+        return computed(mu, variance)
 
     implements(function, check=False)(implementation)
 

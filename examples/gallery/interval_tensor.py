@@ -27,14 +27,14 @@ class IntervalTensor(overrides.TensorLike, unhandled=overrides.refuse):
     # For `tensorlike audit`: functions without a rule are refused on purpose.
     __tensor_audit__ = {"refusals": "ok"}
 
-    def __init__(self, lower: Any, upper: Any = None) -> None:
+    def __init__(self, lower: Any, upper: Any = None, check: bool = True) -> None:
         self.lower = tl.as_tensor(lower)
         self.upper = self.lower if upper is None else tl.as_tensor(upper)
         if not (self.lower.dtype.is_floating_point and self.lower.dtype == self.upper.dtype):
             raise TypeError(f"IntervalTensor: bounds are of one floating dtype, not {self.lower.dtype}")
         if self.lower.shape != self.upper.shape:
             raise ValueError(f"IntervalTensor: the bounds have shapes {self.lower.shape} and {self.upper.shape}")
-        if bool((self.lower > self.upper).any()):
+        if check and bool((self.lower > self.upper).any()):
             raise ValueError("IntervalTensor: a lower bound is above its upper bound")
 
     def __repr__(self) -> str:
@@ -62,6 +62,9 @@ class IntervalTensor(overrides.TensorLike, unhandled=overrides.refuse):
     def __tensorlike_to_dense__(self) -> tl.Tensor:
         return tl.where(self.lower == self.upper, self.lower, self.midpoint())
 
+
+# The results of rules are not looked at: their bounds are in order, and inside a vmap are those of all examples.
+computed = partial(IntervalTensor, check=False)
 
 implements = partial(overrides.implements, variants=True, for_type=IntervalTensor)
 
@@ -100,7 +103,7 @@ def outward(lower: tl.Tensor, upper: tl.Tensor, slack: Any = None) -> IntervalTe
     below, above = (ULPS * info.eps * x.abs() for x in (lower, upper)) if slack is None else (slack, slack)
     # An infinite bound stays: it has no last place.
     below, above = (tl.where(x.isfinite(), by + info.tiny, 0.0) for x, by in ((lower, below), (upper, above)))
-    return IntervalTensor((lower - below).to(lower.dtype), (upper + above).to(upper.dtype))
+    return computed((lower - below).to(lower.dtype), (upper + above).to(upper.dtype))
 
 
 def enclosing(function: Callable[..., Any], input: Any, other: Any) -> tuple[tl.Tensor, tl.Tensor]:
@@ -126,7 +129,7 @@ def monotone(function: Callable[..., Any], *, falling: bool = False, exact: bool
         found = [function(bound, **given) for bound in bounds(input)]
         if falling:
             found.reverse()
-        return written(IntervalTensor(*found) if exact else outward(*found), out)
+        return written(computed(*found) if exact else outward(*found), out)
 
     implements(function, check=False)(implementation)
 
@@ -146,13 +149,13 @@ for function in (tl.acos, tl.erfc, tl.rsqrt):
 @implements(tl.neg)
 def neg(input: Any, *, out: Any = None) -> Any:
     lower, upper = bounds(input)
-    return written(IntervalTensor(-upper, -lower), out)
+    return written(computed(-upper, -lower), out)
 
 
 @implements(tl.abs)
 def abs(input: Any, *, out: Any = None) -> Any:
     lower, upper = bounds(input)
-    return written(IntervalTensor(tl.maximum(lower, -upper).clamp(min=0), tl.maximum(-lower, upper)), out)
+    return written(computed(tl.maximum(lower, -upper).clamp(min=0), tl.maximum(-lower, upper)), out)
 
 
 def of_magnitude(function: Callable[..., Any], least: float) -> None:
@@ -160,7 +163,7 @@ def of_magnitude(function: Callable[..., Any], least: float) -> None:
 
     def implementation(input: Any, *, out: Any = None) -> Any:
         found = outward(*(function(bound) for bound in bounds(tl.abs(enclosed(input)))))
-        return written(IntervalTensor(found.lower.clamp(min=least), found.upper), out)
+        return written(computed(found.lower.clamp(min=least), found.upper), out)
 
     implements(function)(implementation)
 
@@ -184,7 +187,7 @@ def periodic(function: Callable[..., Any], top: float) -> None:
             return tl.ceil(first - edge) <= last + edge
 
         found = outward(tl.where(reaches(top + tl.pi), -1.0, lower), tl.where(reaches(top), 1.0, upper))
-        return written(IntervalTensor(found.lower.clamp(min=-1), found.upper.clamp(max=1)), out)
+        return written(computed(found.lower.clamp(min=-1), found.upper.clamp(max=1)), out)
 
     implements(function)(implementation)
 
@@ -217,7 +220,7 @@ def div(input: Any, other: Any, *, rounding_mode: Any = None, out: Any = None) -
     if isinstance(other, IntervalTensor):
         through_zero = other.contains(0)
         lower, upper = tl.where(through_zero, -tl.inf, lower), tl.where(through_zero, tl.inf, upper)
-    return written(outward(lower, upper) if rounding_mode is None else IntervalTensor(lower, upper), out)
+    return written(outward(lower, upper) if rounding_mode is None else computed(lower, upper), out)
 
 
 @implements(tl.reciprocal)
@@ -245,7 +248,7 @@ def of_bounds(function: Callable[..., Any]) -> None:
             function(*(bounds(value)[end] for value in args), **{name: bounds(v)[end] for name, v in kwargs.items()})
             for end in (0, 1)
         )
-        return written(IntervalTensor(lower, upper), out)
+        return written(computed(lower, upper), out)
 
     implements(function)(implementation)
 
@@ -300,8 +303,8 @@ def arranges(function: Callable[..., Any]) -> None:
             for end in (0, 1)
         )
         if type(lower) in (list, tuple):
-            return type(lower)(map(IntervalTensor, lower, upper))
-        return written(IntervalTensor(lower, upper), out)
+            return type(lower)(map(computed, lower, upper))
+        return written(computed(lower, upper), out)
 
     implements(function, check=False)(implementation)
 

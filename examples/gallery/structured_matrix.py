@@ -18,32 +18,34 @@ from tensorlike import overrides
 
 
 class DiagonalMatrix(overrides.TensorLike, unhandled=overrides.refuse):
-    """The N x N matrix with the N elements of `values` on its diagonal and zeros elsewhere."""
+    """The N x N matrix with the N elements of `values` on its diagonal and zeros elsewhere; with more dimensions in
+    front, a batch of such matrices.
+    """
 
     # For `tensorlike audit`: functions without a rule are refused on purpose, and some results are plain tensors.
     __tensor_audit__ = {"refusals": "ok", "plain_results": "ok"}
 
     def __init__(self, values: Any) -> None:
         self.values: tl.Tensor = tl.as_tensor(values)
-        if self.values.ndim != 1:
-            raise ValueError(f"DiagonalMatrix: the diagonal is a vector, not of shape {tuple(self.values.shape)}")
+        if self.values.ndim == 0:
+            raise ValueError("DiagonalMatrix: the diagonal is a vector, or a batch of them, not one number")
 
     def __repr__(self) -> str:
         return f"DiagonalMatrix({self.values.tolist()})"
 
     def dense(self) -> tl.Tensor:
         """The whole matrix. No function below needs it."""
-        return tl.diag(self.values)
+        return tl.diag_embed(self.values)
 
     @property
     def shape(self) -> tl.Size:
-        return tl.Size([len(self.values), len(self.values)])
+        return tl.Size([*self.values.shape, self.values.shape[-1]])
 
     @classmethod
     def __tensorlike_from_dense__(cls, tensor: tl.Tensor) -> DiagonalMatrix:
-        if tensor.ndim != 2 or tensor.shape[0] != tensor.shape[1]:
+        if tensor.ndim < 2 or tensor.shape[-2] != tensor.shape[-1]:
             raise ValueError("not a square matrix")
-        return cls(tensor.diagonal().clone())
+        return cls(tensor.diagonal(0, -2, -1).clone())
 
     __tensorlike_to_dense__ = dense
 
@@ -109,9 +111,9 @@ def diagonal_matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     checked("matmul", input, other)
     if isinstance(input, DiagonalMatrix) and isinstance(other, DiagonalMatrix):
         return DiagonalMatrix(input.values * other.values)
-    if isinstance(other, DiagonalMatrix):
-        return input * other.values  # scales the columns
-    return input.values * other if len(other.shape) == 1 else input.values.unsqueeze(1) * other  # scales the rows
+    if isinstance(other, DiagonalMatrix):  # Scales the columns.
+        return input * (other.values if len(input.shape) == 1 else other.values.unsqueeze(-2))
+    return input.values * other if len(other.shape) == 1 else input.values.unsqueeze(-1) * other  # scales the rows
 
 
 @on_diagonal(tl.mul)
@@ -142,28 +144,32 @@ def diagonal_inv(A: Any, *, out: Any = None) -> Any:
 def diagonal_solve(A: Any, B: Any, *, left: bool = True, out: Any = None) -> Any:
     if out is not None or not isinstance(A, DiagonalMatrix):
         return NotImplemented
+    if left and len(B.shape) > 1 and B.shape == A.values.shape:
+        return diagonal_inv(A).values * B  # a batch of vectors
     return tl.matmul(diagonal_inv(A), B) if left else tl.matmul(B, diagonal_inv(A))
 
 
 @on_diagonal(tl.linalg.det)
 def diagonal_det(A: Any, *, out: Any = None) -> Any:
-    return A.values.prod() if out is None else NotImplemented
+    return A.values.prod(-1) if out is None else NotImplemented
 
 
 @on_diagonal(tl.diagonal)
 def diagonal_diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    if input.values.ndim > 1:
+        return NotImplemented  # its first two dimensions, unless others are given
     size = max(len(input.values) - abs(offset), 0)
     return input.values if offset == 0 else tl.zeros(size, dtype=input.values.dtype)
 
 
 @on_diagonal(tl.trace)
-def diagonal_trace(input: DiagonalMatrix) -> tl.Tensor:
-    return input.values.sum()
+def diagonal_trace(input: DiagonalMatrix) -> Any:
+    return input.values.sum() if input.values.ndim == 1 else NotImplemented
 
 
 @on_diagonal(tl.t)
 def diagonal_t(input: Any) -> Any:
-    return input
+    return input if input.values.ndim == 1 else NotImplemented
 
 
 # Kronecker products: (A x B)(C x D) = AC x BD, and (A x B) vec(X) = vec(A X B^T), row by row.
@@ -242,7 +248,7 @@ def kronecker_t(input: Any) -> KroneckerMatrix:
 def mixed_matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     """Exact where the diagonal is a Kronecker product itself, as a multiple of the identity is."""
     d, k = (input, other) if isinstance(input, DiagonalMatrix) else (other, input)
-    if out is not None or not bool((d.values == d.values[0]).all()):
+    if out is not None or d.values.ndim > 1 or not bool((d.values == d.values[0]).all()):
         return NotImplemented
     checked("matmul", input, other)
     return KroneckerMatrix(k.left * d.values[0], k.right)

@@ -29,7 +29,7 @@ from .engine_hooks import call_post_hooks, call_pre_hooks, call_tensor_hooks
 from .node import RELEASED, AccumulateGrad, Edge, Node, Packed, edge_of, like_edge, name_of, sum_of_gradients
 from .tensor_base import PROVIDED, wrap
 
-__all__ = ["Run", "current_run", "reached_from", "run", "unbroadcast_and_cast"]
+__all__ = ["Run", "copied", "current_run", "reached_from", "run", "unbroadcast_and_cast"]
 
 class Run:
     """One run of the graph: its request and state, for code that is called inside it."""
@@ -255,20 +255,26 @@ def _slots_of(kind: type) -> tuple[str, ...] | None:
     return tuple(n for n in names if not n.startswith("__"))
 
 
-def _narrowed(node: Node, run: Run) -> Node:
+def copied(node: Node, edges: Any) -> Node | None:
+    """Return a copy of a node with other edges, or None where it has a `__dict__`, as that of a custom Function."""
     kind = type(node)
     if kind not in _slots:
         _slots[kind] = _slots_of(kind)
     names = _slots[kind]
     if names is None:
-        return node
+        return None
     copy: Node = _new(kind)
     for name in names:
         if hasattr(node, name):
             setattr(copy, name, getattr(node, name))
-    needed, wanted = run.needed or (), run.wanted
-    copy._tl_edges = tuple([e if e and (e[0] in needed or e[0] in wanted) else None for e in node._tl_edges])
+    copy._tl_edges = edges
     return copy
+
+
+def _narrowed(node: Node, run: Run) -> Node:
+    needed, wanted = run.needed or (), run.wanted
+    edges = tuple([e if e and (e[0] in needed or e[0] in wanted) else None for e in node._tl_edges])
+    return copied(node, edges) or node
 
 
 def _accumulate(

@@ -12,7 +12,8 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from tensorlike.autograd.node import Node, name_of
+from tensorlike.autograd.engine import copied
+from tensorlike.autograd.node import Node, edge_of, like_edge, name_of, next_sequence_number
 from tensorlike.dispatch.core import inherits_default, plan_for
 from tensorlike.dispatch.operation import Form, form_of, operation_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
@@ -27,6 +28,7 @@ from tensorlike.tensor.promotion import can_cast
 from tensorlike.tensor.queries import result_type
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.views import detached
 
 from .levels import (
     Level,
@@ -37,6 +39,7 @@ from .levels import (
     follow,
     functional_of,
     given_out,
+    has_history,
     leaves,
     memory_key,
     of_inplace_form,
@@ -49,7 +52,7 @@ from .levels import (
     without_option,
 )
 
-__all__ = ["BatchedTensor", "batch_of", "batched", "example", "rule", "unbatched", "written"]
+__all__ = ["BatchedTensor", "as_batch", "batch_of", "batched", "example", "rule", "shared", "unbatched", "written"]
 
 _new = object.__new__
 
@@ -94,7 +97,16 @@ class BatchedTensor(TransformTensor):
     @staticmethod
     def apply_node(node: Node, grad: Any, level: Level) -> Any:
         """Run a node with gradients of which some are batches: once for each example."""
-        rows = [tuple(apply_node(node, example(grad, level, index))) for index in range(level.size)]
+        rows = []
+        for index in range(level.size):
+            own = _of_example(node, level, index) if level.shares else node
+            row = tuple(apply_node(own or node, example(grad, level, index)))
+            if own is None and has_history(row):
+                raise RuntimeError(
+                    f"vmap: {name_of(node)} computes with the elements of its gradient, and what it is the gradient of "
+                    "has no batch: compute its backward with functions of tensors"
+                )
+            rows.append(row)
         return tuple(None if c[0] is None else batched(_stacked(name_of(node), list(c)), level) for c in zip(*rows))
 
     @classmethod
@@ -107,6 +119,8 @@ class BatchedTensor(TransformTensor):
         result = _asked(func, args, kwargs)
         if result is not NotImplemented:
             return result
+        if level.shares:
+            args, kwargs = shared(args, level), shared(kwargs, level)
         form = form_of(func)
         if form is None:
             with without_level(level):
@@ -184,8 +198,101 @@ def unbatched(value: Any, level: Level) -> Any:
     return value._value if is_batched(value, level) else value
 
 
+class SharedBackward(Node):
+    """The node of a tensor that examples share, where it meets a batch: see Note [Inputs that examples share]."""
+
+    #: The dimension of the batch, behind those of the levels around.
+    dim: int
+    level: Level
+
+    def _tl_apply(self, grad: Any) -> tuple[Any]:
+        level = self.level
+        if not level.alive:
+            return (grad.sum(self.dim),)
+        return (as_batch(grad.movedim(self.dim, 0) if self.dim else grad, level),)
+
+
+def shared(value: Any, level: Level) -> Any:
+    """Return nested operands of a call inside a `vmap` with a batch for each tensor that has a history and no batch."""
+    if not STATE.get().recording:
+        return value
+
+    def with_batch(tensor: Any, dim: int) -> Any:
+        if isinstance(tensor, TransformTensor):
+            return tensor.remade([with_batch(part, dim + tensor.batch_dimensions) for part in tensor.held()])
+        expanded = tensor.detach().unsqueeze(dim)
+        expanded = expanded.expand(*expanded.shape[:dim], level.size, *expanded.shape[dim + 1 :])
+        edge = edge_of(tensor) if tensor._tl_tracked else None
+        if edge is None:
+            return expanded
+        node = SharedBackward()
+        node._tl_edges, node._tl_sequence_number = (edge,), next_sequence_number()
+        node._tl_shape, node._tl_dtype = expanded._tl_data.shape, expanded._tl_data.dtype
+        node.dim, node.level = dim, level
+        # Not a view for the graph, which would look at the history of its base.
+        result = detached(expanded) if type(expanded) is Tensor else expanded.detach()
+        result._tl_edge, result._tl_tracked = (node, 0), True
+        return result
+
+    def one(leaf: Any) -> Any:
+        if not isinstance(leaf, Tensor) or is_batched(leaf, level) or not has_history(leaf):
+            return leaf
+        if isinstance(leaf, TransformTensor) and leaf._level.depth > level.depth:
+            return leaf.remade([one(part) for part in leaf.held()])
+        with without_level(level):
+            return batched(with_batch(leaf, 0), level)
+
+    return tree_map(one, value)
+
+
+class ExampleBackward(Node):
+    """A node in front of one that examples share: passes on the gradient of one example as a batch of zeros but for it.
+    """
+
+    level: Level
+    index: int
+
+    def _tl_apply(self, grad: Any) -> tuple[Any]:
+        level = self.level
+        if not level.alive:
+            return (grad,)
+        zeros = grad.new_zeros(grad.shape)
+        return (as_batch(stack([grad if i == self.index else zeros for i in range(level.size)]), level),)
+
+
+def _of_example(node: Node, level: Level, index: int) -> Node | None:
+    """Return a copy of a node that examples share, whose results have the history of one example; None where it cannot
+    be copied.
+    """
+
+    def edge_for(edge: Any) -> Any:
+        if edge is None:
+            return None
+        own = ExampleBackward()
+        own._tl_edges, own._tl_sequence_number = (edge,), next_sequence_number()
+        own._tl_shape, own._tl_dtype = like_edge(*edge)
+        own.level, own.index = level, index
+        return own, 0
+
+    copy = copied(node, tuple([edge_for(e) for e in node._tl_edges]))
+    if copy is not None:
+        # The gradient of outputs that it saved goes on to the nodes just made: those with later numbers run first.
+        copy._tl_sequence_number = next_sequence_number()
+    return copy
+
+
+def as_batch(value: Any, level: Level) -> Any:
+    """Return a gradient with its first dimension, under any inner levels, as the batch of `level`."""
+    if isinstance(value, TransformTensor) and value._level.depth > level.depth:
+        inner = value.batch_dimensions
+        return value.remade([as_batch(part.movedim(inner, 0) if inner else part, level) for part in value.held()])
+    return batched(value, level)
+
+
 def batch_of(value: Any, level: Level) -> Any:
     """Return the batch that `value` holds at `level`; a tensor that has none is repeated for every example."""
+    if level.shares:
+        value = shared(value, level)
     if is_batched(value, level):
         return value._value
     return value.expand(level.size, *value.shape)
@@ -197,8 +304,16 @@ def wrapped(result: Any, level: Level) -> Any:
 
 
 def example(value: Any, level: Level, index: int) -> Any:
-    """Return one example of the tensors in `value` that are batched at `level`."""
-    return tree_map(lambda v: v._value[index] if is_batched(v, level) else v, value)
+    """Return one example of the tensors in `value` that are batched at `level`, under any inner levels."""
+
+    def one(tensor: Any) -> Any:
+        if is_batched(tensor, level):
+            return tensor._value[index]
+        if isinstance(tensor, TransformTensor) and tensor._level.depth > level.depth:
+            return tensor.remade([one(part) for part in tensor.held()])
+        return tensor
+
+    return tree_map(one, value)
 
 
 def _elementwise(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -323,8 +438,8 @@ def _view_of_all(level: Level, operands: Any, results: list[Any]) -> Any:
 
 
 def stacked_results(name: str, results: list[Any], level: Level) -> Any:
-    """Stack the results of the examples as batches of `level`."""
-    return wrapped(_stacked(name, results), level)
+    """Stack the results of the examples as batches of `level`, under any inner levels."""
+    return tree_map(lambda v: as_batch(v, level) if isinstance(v, Tensor) else v, _stacked(name, results))
 
 
 def _same(a: Any, b: Any) -> bool:

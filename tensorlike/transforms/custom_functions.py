@@ -10,7 +10,16 @@ from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.tensor_base import PROVIDED
 from tensorlike.tensor.tensor import Tensor
 
-from .batched import BatchedTensor, ExamplesDifferError, batched, example, is_batched, stacked_results, unbatched
+from .batched import (
+    BatchedTensor,
+    ExamplesDifferError,
+    batched,
+    example,
+    is_batched,
+    shared,
+    stacked_results,
+    unbatched,
+)
 from .dual import dual, primal_of, tangent_of
 from .levels import Level, TransformTensor, has_history, leaves, tree_map, without_level
 from .mapped_functions import apply_mapped, can_map
@@ -38,6 +47,8 @@ def apply(cls: type[Function], args: tuple[Any, ...]) -> Any:
 
 
 def _mapped(cls: type[Function], args: tuple[Any, ...], level: Level) -> Any:
+    if level.shares:
+        args = shared(args, level)
     overridden = cls.vmap is not Function.vmap
     if cls.generate_vmap_rule and overridden:
         raise RuntimeError(
@@ -130,6 +141,8 @@ def _value_and_tangent(cls: type[Function], values: tuple[Any, ...], tangents: t
     )
     if type(top) is BatchedTensor:
         level = top._level
+        if level.shares:
+            values, tangents = shared(values, level), shared(tangents, level)
         with without_level(level):
             rows = [_value_and_tangent(cls, *example((values, tangents), level, i)) for i in range(level.size)]
             return stacked_results(cls.__name__, rows, level)

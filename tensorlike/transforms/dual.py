@@ -38,6 +38,7 @@ from .levels import (
     functional_of,
     given_out,
     has_history,
+    has_level,
     leaves,
     memory_key,
     of_inplace_form,
@@ -412,7 +413,7 @@ def _from_reverse(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[s
     """Compute the tangent from the reverse formula: see Note [Forward from reverse]."""
     outside = grad_enabled() and has_history((args, kwargs))
     values = primals((args, kwargs), level)
-    levels = tuple(v for v in STATE.get().levels if v.kind is DualTensor or _has_level(values, v))
+    levels = tuple(v for v in STATE.get().levels if v.kind is DualTensor or has_level(values, v))
     aliases: dict[int, Any] = {}
     tangents: list[Any] = []
 
@@ -470,12 +471,6 @@ def _first_of_batches(value: Any, levels: set[Level]) -> Any:
     if value._level in levels:
         return _first_of_batches(first[0], levels)
     return value.remade([_first_of_batches(first, levels), *rest])
-
-
-def _has_level(value: Any, level: Level) -> bool:
-    return any(
-        isinstance(v, TransformTensor) and (v._level is level or _has_level(v.held(), level)) for v in leaves(value)
-    )
 
 
 @forward(Method.__repr__)

@@ -19,10 +19,11 @@ from tensorlike.autograd import backward_and_grad, engine
 from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import PROVIDED
 from tensorlike.dispatch.core import plan_for
+from tensorlike.dispatch.state import STATE
 from tensorlike.tensor.propagation import finalized, settled
 from tensorlike.tensor.tensor import converted
 
-from .batched import BatchedTensor, apply_node, batched
+from .batched import BatchedTensor, apply_node, as_batch, batch_of, batched, unbatched
 from .dual import DualTensor, dual
 from .levels import Level, TransformTensor, keeps_type, without_history
 from .mapping import vmap
@@ -131,7 +132,8 @@ def _plain_gradients(
     pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if o._tl_tracked and edge_of(o) is not None]
     if not pairs:
         return [None] * len(inputs)
-    if not any(isinstance(g, TransformTensor) for _, g in pairs):
+    shares = any(level.shares for level in STATE.get().levels)
+    if not shares and not any(isinstance(g, TransformTensor) for _, g in pairs):
         return list(
             backward_and_grad.grad(
                 [o for o, _ in pairs], list(inputs), [g for _, g in pairs], retain_graph=retain,
@@ -171,20 +173,23 @@ def _through_batch(
     level: Level, outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], create_graph: bool, retain: bool
 ) -> list[Any]:
     for value in inputs:
-        if not _is(value, BatchedTensor, level):
+        if not (level.shares or _is(value, BatchedTensor, level)):
             raise RuntimeError(
                 "autograd.grad inside vmap: an input that is not mapped over has one gradient for all examples "
                 "together. Use func.grad, or map over the input."
             )
-    pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if _is(o, BatchedTensor, level)]
     found = _gradients(
-        [o._value for o, _ in pairs],
-        [x._value for x in inputs],
-        [_batch_first(g, level) for _, g in pairs],
+        [unbatched(o, level) for o in outputs],
+        [unbatched(x, level) for x in inputs],
+        [_batch_first(g, level) if _is(o, BatchedTensor, level) else g for o, g in zip(outputs, grads, strict=True)],
         create_graph,
         retain,
     )
-    return [None if g is None else _as_batch(g, level) for g in found]
+    # Those of inputs without a batch have got one on their way, if they have any.
+    return [
+        as_batch(g, level) if g is not None and _is(x, BatchedTensor, level) else g
+        for g, x in zip(found, inputs, strict=True)
+    ]
 
 
 def _is(value: Any, kind: type[TransformTensor], level: Level) -> bool:
@@ -193,22 +198,11 @@ def _is(value: Any, kind: type[TransformTensor], level: Level) -> bool:
 
 def _batch_first(value: Any, level: Level) -> Any:
     """Return `value` with its batch at `level` as its first dimension, under any inner levels."""
-    if _is(value, BatchedTensor, level):
-        return value._value
     if type(value) is DualTensor and value._level.depth > level.depth:
         return dual(_batch_first(value._primal, level), _batch_first(value._tangent, level), value._level)
     if isinstance(value, BatchedTensor) and value._level.depth > level.depth:
         return batched(_batch_first(value._value, level).movedim(0, 1), value._level)
-    return value.expand(level.size, *value.shape)
-
-
-def _as_batch(value: Any, level: Level) -> Any:
-    """Undo `_batch_first`."""
-    if isinstance(value, DualTensor) and value._level.depth > level.depth:
-        return dual(_as_batch(value._primal, level), _as_batch(value._tangent, level), value._level)
-    if isinstance(value, BatchedTensor) and value._level.depth > level.depth:
-        return batched(_as_batch(value._value.movedim(1, 0), level), value._level)
-    return batched(value, level)
+    return batch_of(value, level)
 
 
 def _through_dual(
@@ -262,9 +256,7 @@ def _moving(value: Any, tangent: Any, level: Level) -> Any:
     if inner is None:
         return dual(value, tangent, level)
     if inner.kind is BatchedTensor:
-        first = value._value if _is(value, BatchedTensor, inner) else value.expand(inner.size, *value.shape)
-        second = tangent._value if _is(tangent, BatchedTensor, inner) else tangent.expand(inner.size, *tangent.shape)
-        return batched(_moving(first, second, level), inner)
+        return batched(_moving(batch_of(value, inner), batch_of(tangent, inner), level), inner)
     first, first_moves = (value._primal, value._tangent) if _is(value, DualTensor, inner) else (value, None)
     second, second_moves = (tangent._primal, tangent._tangent) if _is(tangent, DualTensor, inner) else (tangent, None)
     if first_moves is None:

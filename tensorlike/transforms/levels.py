@@ -61,6 +61,7 @@ __all__ = [
     "functional_of",
     "given_out",
     "has_history",
+    "has_level",
     "keeps_type",
     "leaves",
     "memory_key",
@@ -92,7 +93,7 @@ class Level:
 
     __slots__ = (
         "__weakref__", "activation", "alive", "batches", "depth", "given", "kind", "mode", "moving", "randomness",
-        "size",
+        "shares", "size",
     )  # fmt: skip
 
     def __init__(self, kind: type[TransformTensor], depth: int, size: int = 0, randomness: str = "error") -> None:
@@ -101,6 +102,8 @@ class Level:
         #: The number of examples of a `vmap`.
         self.size = size
         self.randomness = randomness
+        #: Whether an input without a batch is differentiated inside of a `vmap`: see Note [Inputs that examples share].
+        self.shares = False
         #: The mode of a `vmap` for its random functions, or of the outermost level of forward mode: see Note [Tangents
         #: belong to memory].
         self.mode: TorchFunctionMode | None = None
@@ -301,6 +304,10 @@ class TransformTensor(Tensor):
         kwargs = kwargs or {}
         if func is autograd_grad:
             return answer_grad(args, kwargs)
+        if len(types) > 1 and not all(issubclass(t, Tensor) for t in types):
+            # An operand of a type that is no tensor, which may hold tensors of the level: that type answers, as it does
+            # next to a plain tensor.
+            return NotImplemented
         top: TransformTensor | None = None
         for value in args if not kwargs else (*args, *kwargs.values()):
             # Most operands stand alone, and a generator takes 300 ns.
@@ -412,6 +419,13 @@ def without_history(tensor: Any) -> Any:
 def has_history(value: Any) -> bool:
     """Return whether a tensor that the tensors in `value` are made of requires grad; nothing is dispatched."""
     return any(not no_history(t) for t in physical(value))
+
+
+def has_level(value: Any, level: Level) -> bool:
+    """Return whether a tensor in `value`, or what it is made of, is of `level`."""
+    return any(
+        isinstance(v, TransformTensor) and (v._level is level or has_level(v.held(), level)) for v in leaves(value)
+    )
 
 
 def follow(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

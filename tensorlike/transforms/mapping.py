@@ -16,11 +16,12 @@ from tensorlike.tensor.device import cpu
 from tensorlike.tensor.generator import default_generator_of
 from tensorlike.tensor.tensor import Tensor
 
-from .batched import BatchedTensor, batch_of, batched, example, is_batched, stacked_results
+from .batched import BatchedTensor, batch_of, batched, example, is_batched, shared, stacked_results
 from .levels import (
     Level,
     first_of,
     follow,
+    has_level,
     leaves,
     push_level,
     shape_of,
@@ -342,7 +343,7 @@ class _Randomness(TorchFunctionMode):
                 "'different' randomness flags on vmap or perform the randomness operation out of vmap",
             )  # fmt: skip
         writes = form.inplace or without_option(form, args, kwargs) is not None
-        involved = any(is_batched(v, level) for v in leaves((args, kwargs)))
+        involved = has_level((args, kwargs), level)
         if level.randomness == "same" and not involved:
             return func(*args, **kwargs)
         if level.randomness == "different" and not involved and writes:
@@ -350,6 +351,8 @@ class _Randomness(TorchFunctionMode):
                 f"vmap: {func.__name__}() would write different random numbers for each example into a tensor that "
                 "all of them share. Use randomness='same', or the out-of-place form."
             )
+        if level.shares:
+            args, kwargs = shared(args, level), shared(kwargs, level)
         generator = kwargs.get("generator") or default_generator_of(cpu)
         state = generator.get_state() if level.randomness == "same" else None
         results = []

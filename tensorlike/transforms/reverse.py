@@ -2,6 +2,17 @@
 
 The graph records plain tensors. Inside a transform the input of a `grad` may be a batch, or move along a tangent, and
 is then differentiated through what it holds.
+
+# Note [Inputs that examples share]
+An input may have no batch at a `vmap` around, and yet a gradient of its own for each example. There are two ways:
+
+- It gets a batch: what is computed of it is computed for each example, and a gradient is the batch of gradients.
+- It gets none, and what is computed of it has none either, until that meets a batch. There a node of the graph gives
+  it one (`shared` in batched.py). The gradient that comes back to this node is a batch, and goes on as one through the
+  rest of the graph: see Note [Gradients of a transform].
+
+The first is faster, since all gradients are plain tensors. The second is taken where forward mode runs inside of the
+`vmap`, as in `jacfwd(grad(f))`: only tangents have batches there, so that `f` can write values into tensors it makes.
 """
 
 from __future__ import annotations
@@ -10,31 +21,34 @@ from typing import Any
 
 from tensorlike.tensor.tensor import Tensor
 
-from .batched import BatchedTensor, batched, is_batched
+from .batched import BatchedTensor, batch_of, batched, is_batched
 from .levels import Level, TransformTensor
 
 __all__ = ["differentiable_alias"]
 
 
-def differentiable_alias(value: Any, levels: tuple[Level, ...]) -> Any:
+def differentiable_alias(value: Any, levels: tuple[Level, ...], forward: bool = False) -> Any:
     """Return the same value as another tensor that requires grad, connected to the history `value` has.
 
-    Inside `vmap` the alias has a batch at every running level, so that each example gets a gradient of its own even for
-    inputs that all of them share.
+    Each example of the `vmap` levels among `levels` gets a gradient of its own: see Note [Inputs that examples share].
+    `forward` says whether forward mode runs inside of all of them.
     """
     from .dual import DualTensor, dual
 
     while levels and levels[-1].kind is DualTensor and getattr(value, "_level", None) is not levels[-1]:
         levels = levels[:-1]
+        forward = True
     if levels and levels[-1].kind is BatchedTensor:
         level = levels[-1]
-        inner = value._value if is_batched(value, level) else value.expand(level.size, *value.shape)
-        return batched(differentiable_alias(inner, levels[:-1]), level)
+        if forward and not is_batched(value, level):
+            level.shares = True
+            return differentiable_alias(value, levels[:-1], True)
+        return batched(differentiable_alias(batch_of(value, level), levels[:-1], forward), level)
     if isinstance(value, TransformTensor):
         level = value._level
         if type(value) is DualTensor:
-            return dual(differentiable_alias(value._primal, levels[:-1]), value._tangent, level)
-        return batched(differentiable_alias(value._value, levels[:-1]), level)
+            return dual(differentiable_alias(value._primal, levels[:-1], True), value._tangent, level)
+        return batched(differentiable_alias(value._value, levels[:-1], forward), level)
     if not isinstance(value, Tensor):
         raise TypeError(f"expected a Tensor to differentiate with respect to, got {type(value).__name__}")
     if value.requires_grad:

@@ -132,7 +132,8 @@ class Types:
                 return parts[0]
             raise TypeError(
                 f"{self.name}: {held.type.__name__} holds {len(parts)} tensors, and their Jacobians with respect to "
-                "arguments of such types have no type: return one tensor"
+                f"arguments of such types have no type: return one tensor, or make the {held.type.__name__} inside of "
+                "the function, of the tensor to differentiate with respect to"
             )
         try:
             return held.make(tuple(parts))

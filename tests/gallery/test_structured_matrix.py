@@ -57,6 +57,37 @@ def test_results_of_the_whole_matrix(matrix: Any, function: Any) -> None:
     tl.testing.assert_close(result if isinstance(result, tl.Tensor) else result.dense(), function(matrix.dense()))
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda m: m @ OTHER,
+        lambda m: OTHER.t() @ m,
+        lambda m: m @ OTHER[:, 0],
+        lambda m: OTHER[:, 0] @ m,
+        lambda m: m @ OTHER.expand(2, 6, 4),
+        lambda m: tl.linalg.solve(m, OTHER.expand(2, 6, 4)),
+        lambda m: tl.linalg.solve(m, OTHER.t()[:2]),
+        lambda m: tl.linalg.det(m),
+        lambda m: m @ m,
+        lambda m: m + m,
+        lambda m: m * 2,
+        lambda m: tl.linalg.inv(m),
+    ],
+)
+def test_results_of_a_batch_of_diagonal_matrices(function: Any) -> None:
+    batch = DiagonalMatrix(tl.arange(1.0, 13.0).reshape(2, 6))
+    assert batch.shape == batch.dense().shape == (2, 6, 6)
+    result, expected = function(batch), function(batch.dense())
+    tl.testing.assert_close(result if isinstance(result, tl.Tensor) else result.dense(), expected)
+    assert tl.equal(DiagonalMatrix.__tensorlike_from_dense__(batch.dense()).values, batch.values)
+
+
+@pytest.mark.parametrize("function", [tl.trace, tl.t, tl.diagonal, lambda m: m @ KRONECKER])
+def test_functions_of_one_matrix_refuse_a_batch(function: Any) -> None:
+    with pytest.raises(TypeError, match="no implementation found"):
+        function(DiagonalMatrix(tl.ones(2, 6)))
+
+
 def test_eigenvalues() -> None:
     k = KroneckerMatrix(LEFT + LEFT.t(), RIGHT + RIGHT.t())
     tl.testing.assert_close(tl.linalg.eigvalsh(k), tl.linalg.eigvalsh(k.dense()), atol=1e-4, rtol=1e-4)
@@ -98,8 +129,8 @@ def test_errors() -> None:
         KRONECKER @ tl.ones(3)
     with pytest.raises(tl.linalg.LinAlgError, match="singular"):
         tl.linalg.inv(DiagonalMatrix([1.0, 0.0]))
-    with pytest.raises(ValueError, match="the diagonal is a vector"):
-        DiagonalMatrix(tl.ones(2, 2))
+    with pytest.raises(ValueError, match="the diagonal is a vector, or a batch of them"):
+        DiagonalMatrix(1.0)
     with pytest.raises(TypeError, match="no implementation found for 'tensorlike.exp'"):
         tl.exp(DIAGONAL)
 

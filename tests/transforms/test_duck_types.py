@@ -69,6 +69,16 @@ def test_vjp_jvp_and_linearize_take_plain_and_typed_directions() -> None:
     assert [r.tensor.tolist() for r in results] == [expected[i] for i in (0, 1, 1, 0, 1, 0, 1, 0, 1)]
 
 
+@pytest.mark.parametrize("operands", [lambda v: v * v.tensor, lambda v: v.tensor * v, lambda v: tl.mul(X[0], v) * v])
+@pytest.mark.parametrize(
+    "transform", [func.vmap, func.jacrev, func.jacfwd, lambda f: func.vmap(func.jacfwd(f)), lambda f: lambda x: f(x)]
+)
+def test_a_tensor_of_the_transform_beside_an_instance(transform: Any, operands: Any) -> None:
+    found = transform(operands)(Named(X, "a"))
+    assert (type(found), found.name) == (Named, "a")
+    assert tl.equal(found.tensor, transform(lambda v: v**2)(X))
+
+
 def test_types_that_say_nothing_are_refused() -> None:
     for call in (
         lambda: func.grad(lambda v: v)(Closed()),

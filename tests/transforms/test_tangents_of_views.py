@@ -99,6 +99,14 @@ def by_mask(x: Any) -> Any:
     return y
 
 
+def by_index_and_mask(x: Any) -> Any:
+    y = tl.zeros(3)
+    y.index_put_((tl.tensor([0, 2]),), x[:2] * x[1])
+    y.masked_fill_(tl.tensor([False, True, False]), x.sum())
+    y.index_put_((tl.tensor([0, 1]),), x[1:] * x[0], accumulate=True)
+    return y
+
+
 def operand_kept(x: Any) -> Any:
     y = x + 1
     y.mul_(x)
@@ -136,8 +144,8 @@ def reshaped_in_place(x: Any) -> Any:
 
 FUNCTIONS: list[Function] = [
     of_issue, view_taken_before, written_through_a_view_taken_before, base_written, in_a_loop, added_through_a_view,
-    clamped, without_diagonal, rows_and_columns, strided, by_index, by_mask, operand_kept, overwritten, detached,
-    activations, reshaped_in_place,
+    clamped, without_diagonal, rows_and_columns, strided, by_index, by_mask, by_index_and_mask, operand_kept,
+    overwritten, detached, activations, reshaped_in_place,
 ]  # fmt: skip
 
 
@@ -168,9 +176,93 @@ def test_second_derivatives_agree(function: Function) -> None:
         )
 
     expected = func.jacrev(func.jacrev(total))(point())
+    assert tl.allclose(func.hessian(total)(point()), expected, atol=1e-4)
+    assert tl.allclose(func.hessian(function)(point()), func.jacrev(func.jacrev(function))(point()), atol=1e-4)
     assert tl.allclose(func.jacfwd(func.jacfwd(total))(point()), expected, atol=1e-4)
     assert tl.allclose(func.jacrev(func.jacfwd(total))(point()), expected, atol=1e-4)
     assert tl.allclose(columns(moved_twice, point()), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, func.jacfwd, func.jacrev, func.hessian])
+@pytest.mark.parametrize("function", [of_issue, by_index, by_mask])
+def test_a_batch_written_into_a_tensor_that_examples_share_is_refused(function: Function, transform: Any) -> None:
+    with pytest.raises(RuntimeError, match="vmap: .* would write a different value for each example into a tensor"):
+        func.vmap(transform(function))(tl.arange(6.0).reshape(2, 3))
+
+
+def constants(x: Any) -> Any:
+    return tl.linspace(1, 2, x.numel(), dtype=x.dtype).reshape(x.shape)
+
+
+class Cube(tl.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        ctx.save_for_forward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return 3 * ctx.saved_tensors[0] ** 2 * gradient
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Any) -> Any:
+        return 3 * ctx.saved_tensors[0] ** 2 * tangent
+
+
+SMOOTH: list[Function] = [
+    lambda x: x.sin() * x.exp(), lambda x: x.cumprod(0), lambda x: tl.linalg.svd(tl.outer(x, x) + x)[1],
+    lambda x: x.softmax(0), lambda x: tl.stack([x, x * x, constants(x)]), lambda x: tl.cat([x, x]).square()[1:],
+    lambda x: tl.cummax(x, 0).values.logsumexp(0), lambda x: f.gelu(x) @ x, Cube.apply,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", SMOOTH)
+def test_directions_mapped_over_give_what_each_gives_alone(function: Function) -> None:
+    """Up to third derivatives: the inputs have no batch and share their history, and each direction has its own."""
+    x, directions = tl.tensor([0.5, 1.5, 2.0], dtype=tl.float64), tl.eye(3, dtype=tl.float64)
+
+    def total(x: Any) -> Any:
+        return function(x).pow(3).sum()
+
+    def steepness(x: Any) -> Any:
+        return func.grad(total)(x).square().sum()
+
+    for moved in (total, func.grad(total), func.grad(steepness), lambda x: func.jvp(total, (x,), (constants(x),))[1]):
+        one = lambda e, moved=moved: func.jvp(moved, (x,), (e,))[1]
+        found = func.vmap(one)(directions)
+        assert tl.allclose(found, tl.stack([one(e) for e in directions]))
+        assert tl.allclose(func.vmap(one, chunk_size=2)(directions), found)
+
+
+def test_gradients_outside_of_directions_mapped_over() -> None:
+    """The history that a result has behind its `vmap` is that of all examples together."""
+
+    def spread(x: Any) -> Any:
+        return func.hessian(lambda v: (v.cumprod(0) * v).sum())(x).square().sum()
+
+    x = tl.tensor([0.5, 1.5, 2.0], dtype=tl.float64)
+    for transform in (func.grad, func.jacfwd, lambda g: func.jacrev(func.jacfwd(g)), func.hessian):
+        expected = transform(
+            lambda x: func.jacrev(func.jacrev(lambda v: (v.cumprod(0) * v).sum()))(x).square().sum()
+        )(x)
+        assert tl.allclose(transform(spread)(x), expected)
+    leaf = x.clone().requires_grad_()
+    spread(leaf).backward()
+    assert tl.allclose(leaf.grad, func.grad(spread)(x))
+
+
+def test_random_numbers_of_each_direction() -> None:
+    def value(x: Any) -> Any:
+        return (f.dropout(x, 0.5) ** 2).sum()
+
+    x = tl.tensor([0.5, 1.5, 2.0])
+    moved = func.vmap(lambda e: func.jvp(func.grad(value), (x,), (e,))[1], randomness="different")(tl.eye(3))
+    # Each element is left out, or doubled: its second derivative is 0 or 8, and there are no others.
+    assert set(moved.diagonal().tolist()) <= {0.0, 8.0}
+    assert not (moved - moved.diagonal().diag()).any()
 
 
 def test_tangents_of_the_level() -> None:

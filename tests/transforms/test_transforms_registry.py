@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,41 @@ def _takes_tensors(name: str) -> bool:
 def test_forward_derivative(name: str) -> None:
     """Forward mode agrees with reverse mode, which finite differences confirm elsewhere."""
     assert _compared(name), "no sample has anything to differentiate: declare it with differentiable=False"
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_directions_mapped_over(name: str) -> None:
+    """Second and third derivatives along several directions at once are those along each of them."""
+    row, random = families()[name][0], np.random.default_rng(0)
+    dtype = "float64" if "float64" in samples(name).dtypes else samples(name).dtypes[0]
+    for sample in itertools.islice(samples(name).generate(dtype, requires_grad=True), 2):
+        operands = _operands(sample)
+        chosen = [i for i, t in enumerate(operands) if t.requires_grad and array(t).dtype.kind == "f"]
+        function = calling(row, sample, chosen)
+        points = tuple(wrapped(array(operands[i]).copy()) for i in chosen)
+        if not points:
+            continue
+        along = [tuple(wrapped(random_like(random, array(p))) for p in points) for _ in range(2)]
+        every = tuple(range(len(points)))
+
+        def total(*v: Any) -> Any:
+            return sum([o.pow(3).sum() for o in outputs_of(function(*v)) if o.is_floating_point()], tl.zeros(()))  # noqa: B023
+
+        def steepness(*v: Any) -> Any:
+            return sum([g.square().sum() for g in func.grad(total, every)(*v)])  # noqa: B023
+
+        for moved in (func.grad(total, every), func.grad(steepness, every)):
+
+            def one(*direction: Any) -> Any:
+                return func.jvp(moved, points, direction)[1]  # noqa: B023
+
+            try:
+                alone = [one(*direction) for direction in along]
+            except (RuntimeError, NotImplementedError):
+                continue  # No derivative of this order.
+            found = func.vmap(one, randomness="same")(*[tl.stack(each) for each in zip(*along, strict=True)])
+            for first, *others in zip(found, *alone, strict=True):
+                tl.testing.assert_close(first, tl.stack(others), rtol=1e-5, atol=1e-5, equal_nan=True)
 
 
 @pytest.mark.parametrize("name", UNCHECKED)
