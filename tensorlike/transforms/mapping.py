@@ -352,7 +352,7 @@ class _Randomness(TorchFunctionMode):
                 "all of them share. Use randomness='same', or the out-of-place form."
             )
         if level.shares:
-            args, kwargs = shared(args, level), shared(kwargs, level)
+            args, kwargs = shared(args, level), {name: shared(v, level) for name, v in kwargs.items()}
         generator = kwargs.get("generator") or default_generator_of(cpu)
         state = generator.get_state() if level.randomness == "same" else None
         results = []
