@@ -57,7 +57,7 @@ typedef struct {
     PyObject *tensors;         /* the set state.TENSORS: Note [The plain set is the mode flag] */
     PyObject *state;           /* the ContextVar state.STATE */
     PyObject *clear;           /* state.CLEAR: nothing is switched, and calls are recorded */
-    PyObject *missing;         /* core.MISSING */
+    PyObject *missing;         /* missing.MISSING */
     PyObject *ordinary;        /* the set state.ORDINARY: types of arguments that are never asked */
     PyObject *plans;           /* the dict core._PLANS: operand types -> Plan */
     PyObject *prepare;         /* prepare(function): gives a function its handler at its first call */
