@@ -1,4 +1,4 @@
-"""What one audited call is asked about: what it printed and warned, whether its answer was given, who implements it."""
+"""Readings of one audited call: what it printed and warned, whether its answer was given, who implements it."""
 
 from __future__ import annotations
 

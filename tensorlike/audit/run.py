@@ -543,7 +543,7 @@ class Auditor:
 
     @contextlib.contextmanager
     def quiet(self) -> Iterator[None]:
-        """Return a context in which the type's code writes nowhere and warns nobody."""
+        """Return a context in which output and warnings of the type's code are thrown away."""
         nowhere = Printed()
         with (
             process_restored(),
