@@ -28,7 +28,9 @@ SECONDS = 600
 ENGINE = "tests/autograd/test_gradient_ownership.py tests/autograd/test_engine.py tests/autograd/test_autograd.py"
 GRAPH = f"{ENGINE} tests/autograd/test_function.py tests/autograd/test_graph.py"
 VIEWS = "tests/autograd/test_inplace_views.py tests/autograd/test_autograd.py"
-DISPATCH = "tests/dispatch/test_dispatch.py tests/dispatch/test_dispatch_modes.py tests/dispatch/test_plain_sets.py"
+DISPATCH = " ".join(
+    f"tests/dispatch/test_{name}.py" for name in ("dispatch_corners", "dispatch", "dispatch_modes", "plain_sets")
+)
 AUDIT = " ".join(f"tests/overrides/test_audit_{name}.py" for name in ("writes", "kinds", "metadata"))
 WRITTEN = "tests/overrides/test_audit_written.py"
 
@@ -109,7 +111,6 @@ MUTANTS = (
     Mutant(
         "narrowed-when-recording", LOOP, "run.partial = None if create_graph else set()", "run.partial = set()", ENGINE
     ),
-    Mutant("complex-gradient-of-a-real", LOOP, "            grad = grad.real\n", "            pass\n", ENGINE),
     Mutant("no-hook-without-gradient", LOOP, "            node.apply_nothing()\n", "            pass\n", GRAPH),
     Mutant(
         "stolen",

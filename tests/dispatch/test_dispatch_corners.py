@@ -95,6 +95,6 @@ def test_a_mode_that_refuses_plain_tensors_raises() -> None:
     x, y = tl.ones(2), tl.ones(2)
     with Says(NotImplemented):
         with pytest.raises(TypeError, match="eq"):
-            x == y
+            _ = x == y
         with pytest.raises(TypeError, match="add"):
             x += y
