@@ -129,12 +129,12 @@ def no_implementation(
 ) -> TypeError:
     """Return the TypeError for a call for which every handler returned NotImplemented.
 
-    That of an operator, which has a `reflected` method, begins as Python's own.
+    That of an operator, which has a `reflected` method, begins as Python's own. `ANYWAY` names none.
     """
     name, types = function_name(function), plan.types
     names = ", ".join(t.__name__ for t in types)
     text = f"no implementation found for '{name}' on types that implement __torch_function__: [{names}]"
-    if reflected:
+    if reflected and reflected != core.ANYWAY:
         text = f"{_unsupported(reflected, *operands)}: {text}"
     asked = steps(function, plan, operands, args, kwargs, mode)
     if asked:

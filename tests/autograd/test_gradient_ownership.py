@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tensorlike as tl
@@ -232,3 +233,60 @@ def test_the_copy_is_in_the_leafs_order_and_leads_to_the_gradient(create_graph: 
         assert all_are(of_g, 2)
     else:
         assert not x.grad.requires_grad
+
+
+class GivesMemoryOf(tl.autograd.Function):
+    """Its gradient is a tensor that nobody else has, on memory that others have, or in another order."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, make: Any) -> Any:
+        ctx.make = make
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return ctx.make(), None
+
+
+@pytest.mark.parametrize("part", [slice(None), slice(3)], ids=["array", "view"])
+def test_memory_that_others_have_is_not_taken_over(part: slice, create_graph: bool) -> None:
+    kept = np.ones(3 if part.stop is None else 4)
+    x = leaf()
+    array = kept if part.stop is None else None
+    make = (lambda: tl.from_numpy(array)) if array is not None else (lambda: tl.from_numpy(kept[part]))
+    GivesMemoryOf.apply(x, make).backward(ones(), create_graph=create_graph)
+    spoil(x.grad)
+    assert (kept == 1).all()
+
+
+def test_a_gradient_in_another_order_is_put_into_the_leafs(create_graph: bool) -> None:
+    x = tl.ones(2, 3, dtype=tl.float64).t().requires_grad_()
+    y = GivesMemoryOf.apply(x, lambda: tl.ones(3, 2, dtype=tl.float64))
+    y.backward(tl.ones_like(y), create_graph=create_graph)
+    assert x.grad.stride() == (1, 3)
+
+
+def test_adding_to_a_gradient_counts_as_a_modification(create_graph: bool) -> None:
+    """What was computed from the gradient before cannot be differentiated, where it was added to in place."""
+    x, w = leaf(), leaf()
+    (x * 1).backward(ones())
+    former = x.grad
+    product = former * w
+    (x * 1).backward(ones(), create_graph=create_graph)
+    assert (x.grad is former) is not create_graph
+    if create_graph:
+        product.backward(ones())
+        assert all_are(w.grad, 1)
+    else:
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            product.backward(ones())
+
+
+def test_an_operand_that_no_gradient_needs_is_not_saved(create_graph: bool) -> None:
+    """Or its memory would live as long as the graph."""
+    x, w = leaf(), ones()
+    y = x * w
+    assert y.grad_fn._saved_input is None
+    assert y.grad_fn._saved_other is not None
+    y.backward(ones(), create_graph=create_graph)
+    assert all_are(x.grad, 1)
