@@ -31,8 +31,8 @@ VIEWS = "tests/autograd/test_inplace_views.py tests/autograd/test_autograd.py"
 DISPATCH = " ".join(
     f"tests/dispatch/test_{name}.py" for name in ("dispatch_corners", "dispatch", "dispatch_modes", "plain_sets")
 )
-AUDIT = " ".join(f"tests/overrides/test_audit_{name}.py" for name in ("writes", "kinds", "metadata"))
-WRITTEN = "tests/overrides/test_audit_written.py"
+AUDIT = " ".join(f"tests/audit/test_audit_{name}.py" for name in ("writes", "kinds", "metadata"))
+WRITTEN = "tests/audit/test_audit_written.py"
 
 
 class Mutant(NamedTuple):
@@ -52,7 +52,7 @@ LOOP = "tensorlike/autograd/engine.py"
 NODE = "tensorlike/autograd/node.py"
 TENSOR_VIEWS = "tensorlike/tensor/views.py"
 RECORDING = "tensorlike/tensor/recording.py"
-JUDGING = "tensorlike/overrides/audit/judging.py"
+JUDGING = "tensorlike/audit/judging.py"
 C_LOOP = "tensorlike/_native/engine.c"
 C_RECORD = "tensorlike/_native/record.c"
 
@@ -194,7 +194,7 @@ MUTANTS = (
     # the audit
     Mutant(
         "audit-shared-operand",
-        "tensorlike/overrides/audit/run.py",
+        "tensorlike/audit/run.py",
         "dense = copied(maker.dense(instance), api)",
         "dense = maker.dense(instance)",
         AUDIT,
@@ -224,14 +224,14 @@ MUTANTS = (
     ),
     Mutant(
         "written-first-try",
-        "tensorlike/overrides/audit/written.py",
+        "tensorlike/audit/written.py",
         "or best.outcome not in _UNSETTLED or",
         "or",
         WRITTEN,
     ),
     Mutant(
         "written-truth",
-        "tensorlike/overrides/audit/written.py",
+        "tensorlike/audit/written.py",
         'written.attribute == "__bool__" and not _has_truth(auditor.kind)',
         'written.attribute == "__bool__" and False',
         WRITTEN,
