@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import keyword
 import re
+import tokenize
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .coverage_report import CoverageReport, HandlerCoverage, TypeCoverage, displayed
+from tensorlike.overrides.pages import rendered
+
+from .coverage_report import CoverageReport, HandlerCoverage, TypeCoverage, displayed, namespace_of
 from .override_coverage import ANSWERED, NOT_IMPLEMENTED, RAISED
 
 __all__ = ["is_file", "require_jinja", "write_html"]
+
+
+#: The elements that tokens of Python stand in, besides keywords.
+_TAGS = {tokenize.STRING: "i", tokenize.NUMBER: "i", tokenize.COMMENT: "em"}
+for _name in ("FSTRING_START", "FSTRING_MIDDLE", "FSTRING_END"):  # Python 3.12 and newer take f-strings apart.
+    if hasattr(tokenize, _name):
+        _TAGS[getattr(tokenize, _name)] = "i"
 
 
 def require_jinja() -> None:
@@ -42,17 +53,10 @@ def write_html(report: CoverageReport, path: Path) -> None:
 
 
 def _page(report: CoverageReport, types: list[TypeCoverage], files: dict[str, str]) -> str:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("tensorlike.testing", package_path=""),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
     numbers = {covered.name: number for number, covered in enumerate(report.types)}
-    return environment.get_template("coverage.html.j2").render(
+    return rendered(
+        "tensorlike.testing",
+        "coverage.html.j2",
         rows=report.rows(),
         blocked=report.blocked,
         advice=report.advice,
@@ -73,10 +77,17 @@ def _section(covered: TypeCoverage, number: int) -> dict[str, Any]:
         "implemented": len(covered.implemented),
         "implemented_exercised": sum(covered.implemented.values()),
         "implemented_missing": ", ".join(covered.missing_implemented()),
-        "namespaces": list(covered.namespaces()),
+        "namespaces": _namespaces(covered),
         "handlers": [_handler(h, f"{number}-{index}") for index, h in enumerate(covered.handlers)],
         "has_contexts": bool(covered.contexts),
-        "calls": [
+    }
+
+
+def _namespaces(covered: TypeCoverage) -> list[dict[str, Any]]:
+    """Return the namespaces with the calls of their functions."""
+    calls: dict[str, list[dict[str, Any]]] = {}
+    for (function, operand), found in covered.operands.items():
+        calls.setdefault(namespace_of(function), []).append(
             {
                 "function": function,
                 "operand": operand,
@@ -85,9 +96,11 @@ def _section(covered: TypeCoverage, number: int) -> dict[str, Any]:
                 "contexts": _contexts(covered.contexts.get((function, operand), {})),
                 "hit": bool(found),
             }
-            for (function, operand), found in covered.operands.items()
-        ],
-    }
+        )
+    return [
+        {"name": name, "exercised": exercised, "all": count, "calls": calls.get(name, [])}
+        for name, exercised, count in covered.namespaces()
+    ]
 
 
 def _contexts(counts: Any) -> list[str]:
@@ -116,7 +129,7 @@ def _handler(covered: HandlerCoverage, number: str) -> dict[str, Any]:
 
 def _source(covered: HandlerCoverage) -> Iterator[dict[str, Any]]:
     handler, missed = covered.handler, set(covered.missed)
-    for line, text in enumerate(handler.source, handler.first_line):
+    for line, text in enumerate(highlighted(handler.source), handler.first_line):
         functions = covered.functions.get(line, Counter())
         never = [branch.never(outcome) for branch, outcome in covered.missed_ways(line)]
         state = "missed" if line in missed else "partial" if never else "hit" if functions else ""
@@ -135,6 +148,38 @@ def _source(covered: HandlerCoverage) -> Iterator[dict[str, Any]]:
             ],
             "contexts": _contexts(covered.contexts.get(line, ())),
         }
+
+
+def highlighted(source: Sequence[str]) -> list[Any]:
+    """Return lines of Python as HTML: keywords in `b`, texts and numbers in `i`, comments in `em`.
+
+    Lines that are no Python by themselves are returned as they are.
+    """
+    import markupsafe
+
+    marks: list[tuple[int, int, int, int, str]] = []
+    # A method's lines are indented: they are the body of something.
+    lines = ["if True:\n", *(f" {line}\n" for line in source)]
+    try:
+        for token in tokenize.generate_tokens(iter(lines).__next__):
+            tag = _TAGS.get(token.type, "")
+            if token.type == tokenize.NAME and keyword.iskeyword(token.string):
+                tag = "b"
+            if tag and token.start[0] > 1:
+                marks.append((token.start[0] - 2, token.start[1] - 1, token.end[0] - 2, token.end[1] - 1, tag))
+    except (tokenize.TokenError, SyntaxError, StopIteration):
+        return list(source)
+    found = []
+    for number, text in enumerate(source):
+        html, done = markupsafe.Markup(""), 0
+        for first, start, last, end, tag in marks:
+            if first <= number <= last:
+                begin = max(done, start if first == number else 0)
+                stop = max(begin, end if last == number else len(text))
+                html += text[done:begin] + markupsafe.Markup("<{0}>{1}</{0}>").format(tag, text[begin:stop])
+                done = stop
+        found.append(html + text[done:])
+    return found
 
 
 def _words(kind: str, outcome: bool) -> str:

@@ -15,7 +15,7 @@ from .handler_lines import Branch, Handler, Hit
 from .implemented_functions import Rule
 from .override_coverage import Count, Recorder
 
-__all__ = ["CoverageReport", "HandlerCoverage", "TypeCoverage", "displayed", "matches"]
+__all__ = ["CoverageReport", "HandlerCoverage", "TypeCoverage", "displayed", "matches", "namespace_of"]
 
 
 def matches(function: str, only: Sequence[str]) -> bool:
@@ -148,7 +148,7 @@ class TypeCoverage:
         untouched = {name for name, exercised, _ in self.namespaces() if not exercised}
         found: dict[str, dict[str, list[str]]] = {}
         for function, operand in self.never():
-            namespace = _namespace(function)
+            namespace = namespace_of(function)
             short = function.partition(".")[2]
             of_namespace = found.setdefault(namespace, {})
             if namespace in untouched:
@@ -179,7 +179,7 @@ class TypeCoverage:
         """Yield (namespace, exercised, all) of the operands."""
         totals: dict[str, list[int]] = {}
         for (function, _), found in self.operands.items():
-            both = totals.setdefault(_namespace(function), [0, 0])
+            both = totals.setdefault(namespace_of(function), [0, 0])
             both[0] += bool(found)
             both[1] += 1
         yield from ((name, one, two) for name, (one, two) in totals.items())
@@ -222,7 +222,8 @@ def _all_of(namespace: str) -> str:
     return (namespace.partition(".")[2] or namespace) + ".*"
 
 
-def _namespace(function: str) -> str:
+def namespace_of(function: str) -> str:
+    """Return the namespace that a function is listed in."""
     owner, _, last = function.rpartition(".")
     # Getters and setters are listed with the methods of their class.
     return owner.rpartition(".")[0] if last in ("__get__", "__set__", "__delete__") else owner

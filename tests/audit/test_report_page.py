@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,21 @@ from tests.helpers.browser import browser, low_contrasts, overflow
 
 pytest.importorskip("jinja2", reason="HTML reports need Jinja2, of the extra 'report'")
 
+UNITS = """
+import tensorlike as tl
+
+class Units:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        # Sums keep the unit.
+        if func in (tl.add, tl.linalg.norm):
+            return f"{func.__name__} of units"
+        raise TypeError("no sum of metres")
+
+def test_units():
+    tl.add(Units(), 1)
+    tl.linalg.norm(Units())
+"""
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&lt;\u2028{{ 7*7 }}"
 SIZES = [(width, scheme) for width in (1280, 400) for scheme in ("light", "dark")]
 
@@ -85,7 +102,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     pages = {"audit": to_html(report()), "large": to_html(report(5000)), "trace": log.to_html()}
     for name, text in pages.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
-    return {name: Path(folder / f"{name}.html").as_uri() for name in pages}
+    (folder / "test_units.py").write_text(UNITS, encoding="utf-8")
+    options = ["--override-coverage=test_units:Units", "--override-coverage-html=coverage.html"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, "test_units.py"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {name: Path(folder / f"{name}.html").as_uri() for name in (*pages, "coverage")}
 
 
 class Opened:
@@ -283,19 +305,40 @@ def test_what_a_screen_reader_is_told(files: dict[str, str], opened: Opened) -> 
 
 
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
-@pytest.mark.parametrize("name", ["audit", "trace"])
+@pytest.mark.parametrize("name", ["audit", "trace", "coverage"])
 def test_pages_fit_and_can_be_read(files: dict[str, str], opened: Opened, name: str, width: int, scheme: str) -> None:
     page = opened(files[name], width, scheme)
     if name == "audit":
         page.get_by_role("button", name="Open all").click()
         for cause in page.locator(".cause").all():
             cause.locator("tbody .open").first.click()
+    if name == "coverage":
+        page.get_by_role("searchbox").fill("linalg.norm")
+        page.locator(".source summary").first.click()
     assert low_contrasts(page) == []
     assert overflow(page) <= 0
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.get_by_role("button", name="Dark / light").click()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != paper
     assert low_contrasts(page) == []
+
+
+def test_coverage_is_folded_by_namespace(files: dict[str, str], opened: Opened) -> None:
+    page = opened(files["coverage"])
+    spaces = page.locator("details.namespace")
+    assert spaces.count() > 5
+    assert page.locator("details.namespace[open]").count() == 0
+    page.get_by_role("searchbox").fill("linalg norm")
+    assert page.locator("details.namespace[open] summary .name").all_inner_texts() == ["tensorlike.linalg"]
+    rows = page.locator("details.namespace[open] tbody tr:visible")
+    assert all("norm" in text for text in rows.all_inner_texts())
+    page.get_by_role("checkbox").check()
+    assert "tensorlike.linalg.norm\tA" not in "".join(rows.all_inner_texts())
+    page.get_by_role("checkbox").uncheck()
+    page.get_by_role("searchbox").fill("")
+    assert page.locator("details.namespace[open]").count() == 0
+    assert page.locator(".source b", has_text="raise").count() == 1
+    assert page.locator(".source em").inner_text() == "# Sums keep the unit."
 
 
 def test_without_scripts(files: dict[str, str], opened: Opened) -> None:

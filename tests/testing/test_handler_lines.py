@@ -2,13 +2,14 @@
 
 import functools
 import importlib.util
+import re
 import sys
 import textwrap
 
 import pytest
 
 import tensorlike as tl
-from tensorlike.testing.coverage_html import write_html
+from tensorlike.testing.coverage_html import highlighted, write_html
 from tensorlike.testing.coverage_report import CoverageReport, HandlerCoverage, TypeCoverage
 from tensorlike.testing.handler_lines import handlers_of, line_tracer
 from tensorlike.testing.override_coverage import Recorder
@@ -363,6 +364,31 @@ def test_without_its_source_lines_count_all_the_same():
     covered = watched.covered()
     assert covered.handler.source == []
     assert covered.missed == covered.handler.branches == []
+
+
+HIGHLIGHTED = [
+    "    @classmethod",
+    "    def answer(cls, func, types):  # a < b",
+    '        """Of two',
+    "        lines.",
+    '        """',
+    "",
+    "        if func is not None and 1.5 < 2:",
+    '            return f"{func!r} & {types[0]:>{4}} {{}}"',
+]
+
+
+def test_source_is_highlighted():
+    markupsafe = pytest.importorskip("markupsafe")
+    found = highlighted(HIGHLIGHTED)
+    tags = re.compile(r"</?(?:b|i|em)>")
+    assert [markupsafe.Markup(tags.sub("", markup)).unescape() for markup in found] == HIGHLIGHTED
+    assert found[1] == "    <b>def</b> answer(cls, func, types):  <em># a &lt; b</em>"
+    assert found[3] == "<i>        lines.</i>"
+    assert found[6] == (
+        "        <b>if</b> func <b>is</b> <b>not</b> <b>None</b> <b>and</b> <i>1.5</i> &lt; <i>2</i>:"
+    )
+    assert highlighted(["    return (", '  """no end']) == ["    return (", '  """no end']
 
 
 def test_the_page_of_a_type(module, tmp_path):

@@ -198,7 +198,7 @@ def test_counts_report_and_summary(folder):
     Opened(page)
     assert "units:Units" in page
     assert '<td class="name">tensorlike.add</td><td class="name">input</td><td class="number">6</td>' in page
-    assert '<td class="code">            raise ValueError(&#34;no division&#34;)</td>' in page
+    assert '<td class="code">            <b>raise</b> ValueError(<i>&#34;no division&#34;</i>)</td>' in page
     assert '<li class="name">test_units.py::test_units[0]</li>' in page
     assert not re.search(r"https?:|src=|<link", page), "the page needs something from elsewhere"
 
@@ -226,11 +226,16 @@ def test_the_page_is_accessible(folder):
     assert set(re.findall(r'(?:aria-labelledby|href)="#?([^".]+)"', page)) <= set(identifiers)
     # What scrolls can be reached with the keyboard.
     assert page.count('class="wide" role="region" aria-labelledby=') == page.count('tabindex="0"') == 3
-    light, dark = (dict(re.findall(r"--([\w-]+): (#\w{6})", part)) for part in page.split("@media (prefers", 2))
-    dark = {**light, **dict(re.findall(r"--([\w-]+): (#\w{6})", page.split("prefers-color-scheme: dark")[1]))}
+    light, dark = {}, {}
+    for selector, rules in re.findall(r"(:root[^{]*)\{([^}]*)\}", page):
+        scheme = {":root": light, ':root[data-theme="dark"]': dark}.get(selector.strip(), {})
+        scheme.update(re.findall(r"--([\w-]+): (#\w{6})", rules))
+    assert light.keys() == dark.keys()
     assert light != dark
-    pairs = [(ink, "paper") for ink in ("ink", "soft", "accent", "hit", "missed", "partial")]
-    pairs += [(ink, f"{state}-paper") for state in ("missed", "partial") for ink in ("ink", "soft", "accent", state)]
+    inks = ("ink", "soft", "accent", "word", "text", "remark")
+    pairs = [(ink, "paper") for ink in (*inks, "green", "red", "amber")]
+    pairs += [(ink, "missed-paper") for ink in (*inks, "red")]
+    pairs += [(ink, "partial-paper") for ink in (*inks, "amber")]
     for scheme in (light, dark):
         assert {pair: contrast(scheme[pair[0]], scheme[pair[1]]) for pair in pairs if
                 contrast(scheme[pair[0]], scheme[pair[1]]) < 4.5} == {}  # fmt: skip
@@ -279,7 +284,7 @@ def test_workers_of_xdist_are_merged(folder):
     assert {context for row in calls for context in row["contexts"]} == tests
     assert done.stdout.count("= override coverage =") == 1
     page = (folder / "a.html").read_text(encoding="utf-8")
-    [taken] = re.findall(r"raise ValueError\(&#34;no division&#34;\)</td>(.*?)</tr>", page, re.S)
+    [taken] = re.findall(r"</b> ValueError\(<i>&#34;no division&#34;</i>\)</td>(.*?)</tr>", page, re.S)
     assert "<summary>1 function, 6 tests</summary>" in taken
     assert '<span class="name">tensorlike.div</span> <span class="soft">× 6</span>' in taken
 
