@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tensorlike.dispatch.tracebacks import named_errors
+from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.tensor.tensor import Tensor
 
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 
-@named_errors
+@short_tracebacks
 def functional_call(
     module: Any,
     parameter_and_buffer_dicts: Mapping[str, Any] | Sequence[Mapping[str, Any]],
@@ -137,7 +137,7 @@ def _slots(module: Any) -> dict[str, tuple[dict[str, Any], str]]:
     return found
 
 
-@named_errors
+@short_tracebacks
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the parameters and buffers of several modules of one class, stacked, for a `vmap` over the modules.
 
