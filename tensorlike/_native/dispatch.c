@@ -481,7 +481,11 @@ answer_default(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_
         return LEFT_TO_PYTHON;
     }
     PyObject *given = args[3];
-    return function->inherited(function, type, ((PyTupleObject *)given)->ob_item, PyTuple_GET_SIZE(given));
+    PyObject *result = function->inherited(function, type, ((PyTupleObject *)given)->ob_item, PyTuple_GET_SIZE(given));
+    if (result == NULL) {
+        shorten_traceback(function); /* An error leaves the function that was asked for, as if it had been called. */
+    }
+    return result;
 }
 
 static void

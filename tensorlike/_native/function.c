@@ -33,10 +33,10 @@ is_of_others(PyObject *traceback)
     return kind != NULL && PyObject_Not(kind) == 1;
 }
 
-/* Take the library's frames out of the traceback of the error that is set: see Note [Whose frames are shown] in
- * dispatch/tracebacks.py. */
-static void
-shorten_traceback(void)
+/* Take the library's frames out of the traceback of the error that is set, and have its message name the function: see
+ * Note [Whose frames are shown] and Note [Whose name is in front] in dispatch/tracebacks.py. */
+void
+shorten_traceback(FunctionObject *self)
 {
     PyObject *kind, *error, *traceback;
     PyErr_Fetch(&kind, &error, &traceback);
@@ -48,7 +48,7 @@ shorten_traceback(void)
     }
     PyErr_NormalizeException(&kind, &error, &traceback);
     PyException_SetTraceback(error, traceback);
-    PyObject *result = PyObject_CallOneArg(provided.shorten, error);
+    PyObject *result = PyObject_CallFunctionObjArgs(provided.shorten, error, self->python, NULL);
     if (result == NULL) {
         PyErr_Clear(); /* The error itself matters more than how it looks. */
     }
@@ -83,7 +83,7 @@ function_vectorcall(FunctionObject *self, PyObject *const *args, size_t flags, P
 {
     PyObject *result = answer(self, args, flags, keywords);
     if (result == NULL) {
-        shorten_traceback();
+        shorten_traceback(self);
     }
     return result;
 }

@@ -63,7 +63,7 @@ typedef struct {
     PyObject *prepare;         /* prepare(function): gives a function its handler at its first call */
     PyObject *unanswered;      /* core.unanswered: what follows when every type returned NotImplemented */
     PyObject *went_in_circles; /* core.went_in_circles: the error for a RecursionError of a handler */
-    PyObject *shorten;         /* tracebacks.shorten: takes the library's frames out of the traceback of an error */
+    PyObject *shorten;         /* tracebacks.shorten: takes the library's frames out of an error and names what failed */
     PyObject *files;           /* the dict tracebacks.FILES: whose code is in a file, 0 for others' */
     PyObject *activation;      /* the class state.Activation */
     Py_ssize_t large;          /* threads.LARGE: larger arrays are left to Python, which may use more threads */
@@ -169,6 +169,9 @@ extern PyObject left_to_python;
 
 /* Whether every call is left to Python now, for tools that watch Python's frames. */
 bool is_paused(void);
+
+/* Take the library's frames out of the error that is set, which leaves a function, and have its message name that. */
+void shorten_traceback(FunctionObject *self);
 
 /* Give a function its handler. Raises TypeError (-1) for what is no function of the core. Takes `data` over, also when
  * it fails. A handler that is set so replaces the one that finds the handler at the first call. */

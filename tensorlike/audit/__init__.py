@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tensorlike.dispatch.tracebacks import short_tracebacks
+from tensorlike.dispatch.tracebacks import named_errors
 
 if TYPE_CHECKING:
     from .api import AuditedApi
@@ -51,7 +51,7 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(f"{__name__}.{home}"), name)
 
 
-@short_tracebacks
+@named_errors
 def audit(
     type_or_maker: type | Callable[[], Any],
     *,

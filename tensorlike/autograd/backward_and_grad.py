@@ -9,7 +9,7 @@ from tensorlike._above import above
 from tensorlike.dispatch.api import handle_torch_function, has_torch_function
 from tensorlike.dispatch.collect import strays
 from tensorlike.dispatch.core import PLAIN, has_handler, outside_stacklevel, overriding_types
-from tensorlike.dispatch.tracebacks import explained, short_tracebacks
+from tensorlike.dispatch.tracebacks import explained, named_errors
 
 from . import engine
 from .node import GradientEdge, edge_of, like_edge
@@ -75,7 +75,7 @@ def _roots(tensors: tuple[Any, ...], gradients: tuple[Any, ...], argument: str) 
     ]
 
 
-@short_tracebacks
+@named_errors
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -213,7 +213,7 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any: ...
-@short_tracebacks
+@named_errors
 def grad(
     outputs: Any,
     inputs: Any,

@@ -1,4 +1,4 @@
-"""Tracebacks without the library's own frames.
+"""Errors as the caller sees them: tracebacks without the library's own frames, messages that name what was called.
 
 # Note [Whose frames are shown]
 An error about what a caller did should show the caller's lines, not the ten frames between them and the `raise`. So the
@@ -17,6 +17,15 @@ next function.
 An exception that was caught inside the library is no context of the error either: the caller's own stays.
 
 With TENSORLIKE_TRACEBACK=full in the environment, which is read at import, all frames and contexts are shown.
+
+# Note [Whose name is in front]
+The message of an error that is meant names the function that the user wrote: `split(): ` in front of what the functions
+below it say, unless they say it themselves. The text behind it is PyTorch's. It is put there where frames are taken
+out: every public function that the error leaves, and those with the decorator `named_errors`, do so in place of the
+one inside, up to code of the user's, so that the outermost call is the one that is named. A handler that leaves the
+call to `super().__torch_function__` is such code, so that names the function, too. `a + b` is named `add`, as
+PyTorch names it. `x[5]`, `x.T`, `len(x)` and a module that is called have no name to say, and leave one that is there.
+Assertions are about values, and no mistake of a call. A call that succeeds pays nothing.
 """
 
 from __future__ import annotations
@@ -28,9 +37,12 @@ import re
 import sys
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-__all__ = ["FILES", "FULL", "explained", "short_tracebacks", "shorten"]
+if TYPE_CHECKING:
+    from .operation import Form
+
+__all__ = ["FILES", "FULL", "explained", "named_errors", "short_tracebacks", "shorten"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=BaseException)
@@ -57,9 +69,7 @@ def _kind_of(frame: FrameType) -> int:
     if file not in FILES:
         name = frame.f_globals.get("__name__")
         top = name.partition(".")[0] if isinstance(name, str) else ""
-        if FULL:
-            kind = _OTHERS
-        elif file.startswith(_PACKAGE):
+        if file.startswith(_PACKAGE):
             kind = _OWN
         elif file.startswith("<"):  # Typed in, or generated, whatever module it is in; or Python's import.
             kind = _DEPENDENCY if file.startswith("<frozen ") else _OTHERS
@@ -83,10 +93,12 @@ def _is_meant(error: Exception, innermost: TracebackType, kind: int) -> bool:
     return isinstance(error, (OSError, MemoryError))
 
 
-def shorten(error: Exception) -> None:
+def shorten(error: Exception, left: Callable[..., Any] | str = "") -> None:
     """Take the library's frames out of the traceback of an error: see Note [Whose frames are shown].
 
-    The caller, in whose frame the error is handled, raises it again. Interrupts and exits are left as they are.
+    The caller, in whose frame the error is handled, raises it again. Interrupts and exits are left as they are. The
+    message names the function that the error has `left`, where that is a public one or a name: see Note [Whose name is
+    in front].
     """
     first = innermost = at = error.__traceback__
     known, kind = FILES.get, None
@@ -105,9 +117,11 @@ def shorten(error: Exception) -> None:
                 if innermost is None or kind is None or not _is_meant(error, innermost, kind):
                     return
                 facts["_tl_meant"] = True
-            if error.__context__ is not None or error.__suppress_context__:
+            if left:
+                _name(error, facts, left)
+            if not FULL and (error.__context__ is not None or error.__suppress_context__):
                 _forget_own_contexts(error)
-        if at is not first:
+        if at is not first and not FULL:
             error.__traceback__ = at
     except RecursionError:
         error.__traceback__ = first  # There is no room for it here; functions further out have some.
@@ -125,6 +139,50 @@ def _forget_own_contexts(error: Exception) -> None:
         error.__suppress_context__ = False  # By `from None`, which was about those.
 
 
+def _name(error: Exception, facts: dict[str, Any], left: Callable[..., Any] | str) -> None:
+    """Have the message of an error name what it has left, in place of what was called by that."""
+    # Errors of the system, keys that are missing and values of the user's have no text to put it in front of.
+    if len(error.args) != 1 or isinstance(error, (KeyError, AssertionError)):
+        return
+    text = error.args[0]
+    name, method = (left, "") if isinstance(left, str) else _spoken_names(left)
+    if not name or type(text) is not str:
+        return
+    inner = facts.get("_tl_named", "")
+    bare = text.removeprefix(inner)
+    # An operator has three names.
+    says = _mention(name).match(bare) or (
+        method and (" operator" in bare or "operator." in bare or _mention(method).match(bare))
+    )
+    outer = "" if says else f"{name}(): "
+    if outer != inner:
+        error.args = (outer + bare,)
+        facts["_tl_named"] = outer
+
+
+def _spoken_names(function: Callable[..., Any]) -> tuple[str, str]:
+    """Return the name by which users know a function, "" if they know none; and the method of an operator."""
+    form: Form | None = getattr(function, "_form", None)
+    # `functools.wraps` copies attributes. The core asks with the Python function behind its own.
+    if form is None or (form.function is not function and getattr(form.function, "_tl_python", None) is not function):
+        return "", ""
+    name = form.name.rpartition(".")[2]
+    if not name.startswith("__"):
+        return name, ""
+    if form.foreign or form.kind == "operator":
+        operation = form.operation
+        return (operation if operation.variant is None else operation.variant.of).name, name
+    return "", ""
+
+
+@functools.cache
+def _mention(name: str) -> re.Pattern[str]:
+    """Return what finds a function named in a message: at the beginning, after its module, in a call or in quotes."""
+    # PyTorch's messages of `index_add` name `index_add_`, and those of `add_` may name `add`.
+    word = re.escape(name if name.startswith("_") else name.rstrip("_")) + "_?"
+    return re.compile(rf"""(?:\S*\.)?\b{word}\b|.*?\b{word}[('"`]""", re.DOTALL)
+
+
 def explained(kind: Callable[[str], E], page: str, text: str) -> E:
     """Return an error of a kind, with a note that names the page about it: a file in `tensorlike/error_pages`.
 
@@ -135,18 +193,29 @@ def explained(kind: Callable[[str], E], page: str, text: str) -> E:
     return error
 
 
-def short_tracebacks(function: F) -> F:
-    """Make a function that users call leave the library's frames out of its errors.
-
-    Public functions and `Module.__call__` do without the decorator, and so without its frame.
-    """
+def _entered(function: F, named: bool) -> F:
+    name = function.__name__ if named else ""
 
     @functools.wraps(function)
     def entered(*args: Any, **keywords: Any) -> Any:
         try:
             return function(*args, **keywords)
         except Exception as error:
-            shorten(error)
+            shorten(error, name)
             raise
 
     return cast(F, entered)
+
+
+def short_tracebacks(function: F) -> F:
+    """Make a function that users call leave the library's frames out of its errors.
+
+    Public functions and `Module.__call__` do without the decorator, and so without its frame. It is for helpers of
+    constructors, too.
+    """
+    return _entered(function, named=False)
+
+
+def named_errors(function: F) -> F:
+    """Make a function that users call by its name do as `short_tracebacks` does, and its errors name it."""
+    return _entered(function, named=True)

@@ -101,7 +101,7 @@ def public_function(
                     raise
             return answer(args, keywords)
         except Exception as error:
-            shorten(error)
+            shorten(error, made)
             raise
 
     made: Any = function

@@ -14,7 +14,7 @@ from tensorlike.dispatch.errors import Step, function_name, no_rule, numbered, r
 from tensorlike.dispatch.modes import current_modes
 from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.registry import registered
-from tensorlike.dispatch.tracebacks import short_tracebacks
+from tensorlike.dispatch.tracebacks import named_errors
 
 __all__ = ["Explanation", "explain"]
 
@@ -44,7 +44,7 @@ class Explanation:
         return str(self)
 
 
-@short_tracebacks
+@named_errors
 def explain(func: Any, *args: Any, api: str | None = None, **kwargs: Any) -> Explanation:
     """Explain the dispatch of `func(*args, **kwargs)`, the handlers, their order and the reasons, without calling any.
 

@@ -21,7 +21,7 @@ from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.missing import Missing
 from tensorlike.dispatch.operation import Form
-from tensorlike.dispatch.tracebacks import short_tracebacks
+from tensorlike.dispatch.tracebacks import named_errors, short_tracebacks
 
 from .registration import check_signature, implementation_name, plain_function, resolved, same_implementation
 from .variants import NAMED, Handler, entries_of, exactly, forms_of
@@ -134,7 +134,7 @@ def _without(rule: _Rule) -> dict[Any, tuple[_Rule, ...]]:
     return {key: rules for key, rules in kept.items() if rules}
 
 
-@short_tracebacks
+@named_errors
 def register(func: Any, types: tuple[type, type], *, variants: bool = False, check: bool = True) -> Callable[[F], F]:
     """Return a decorator that registers an implementation of `func` for operands of two unrelated types.
 

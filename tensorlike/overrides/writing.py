@@ -19,7 +19,7 @@ from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.errors import function_name
 from tensorlike.dispatch.forks import renew_after_fork
 from tensorlike.dispatch.operation import Form
-from tensorlike.dispatch.tracebacks import short_tracebacks
+from tensorlike.dispatch.tracebacks import named_errors, short_tracebacks
 
 from .methods import PROTOCOLS, give_methods, give_to_class, method_names, method_of, release_implementations
 from .registration import check_signature, implementation_name, plain_function, resolved, same_implementation
@@ -248,7 +248,7 @@ def _class_body() -> dict[str, Any] | None:
     return None
 
 
-@short_tracebacks
+@named_errors
 def implements(
     func: Any, *, variants: bool = False, for_type: type | None = None, check: bool = True
 ) -> Callable[[F], F]:

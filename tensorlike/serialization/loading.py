@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 import numpy as np
 
 from tensorlike._library_name import LIBRARY
-from tensorlike.dispatch.tracebacks import explained, short_tracebacks
+from tensorlike.dispatch.tracebacks import explained, named_errors
 from tensorlike.tensor.device import device as Device
 
 from .allowed import Allowed, Bound
@@ -38,7 +38,7 @@ __all__ = [
 _safe: list[Any] = []
 
 
-@short_tracebacks
+@named_errors
 def add_safe_globals(safe_globals: Sequence[Any]) -> None:
     """Allow `load` to make instances of these classes, and to call these functions, when a file names them.
 
@@ -298,7 +298,7 @@ def _check_other(beginning: bytes, size: int) -> None:
         )
 
 
-@short_tracebacks
+@named_errors
 def load(
     f: Any,
     map_location: Any = None,

@@ -30,7 +30,7 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from tensorlike.dispatch.tracebacks import short_tracebacks
+from tensorlike.dispatch.tracebacks import named_errors
 from tensorlike.tensor.storage import UntypedStorage
 
 from .options import OPTIONS
@@ -62,7 +62,7 @@ _NO_OTHER_FILE: Final = frozenset(
 _NO_OTHER_PLACE: Final = frozenset((errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV))
 
 
-@short_tracebacks
+@named_errors
 def save(
     obj: object,
     f: Any,

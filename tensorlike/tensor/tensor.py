@@ -108,7 +108,7 @@ class Tensor(TensorBase, TensorMethods):
                 finally:
                     STATE.set(state)
         except Exception as error:
-            shorten(error)
+            shorten(error, func)
             raise
         # Functions whose results keep their type are getters, which have no form.
         if form is None and func in nowrap_functions():

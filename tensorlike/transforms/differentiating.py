@@ -10,7 +10,7 @@ from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
 from tensorlike.autograd.node import AccumulateGrad, edge_of
 from tensorlike.dispatch.state import STATE, restoring
-from tensorlike.dispatch.tracebacks import explained, short_tracebacks
+from tensorlike.dispatch.tracebacks import explained, named_errors, short_tracebacks
 from tensorlike.tensor.creation import eye
 from tensorlike.tensor.tensor import Tensor
 
@@ -288,7 +288,7 @@ def vjp(
 ) -> tuple[R, Callable[..., tuple[Any, ...]], Aux]: ...
 @overload
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
-@short_tracebacks
+@named_errors
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Return `func(*primals)` and a function that maps a cotangent of it to those of the primals.
 
@@ -355,6 +355,7 @@ def jvp(
 def jvp(
     func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool
 ) -> tuple[Any, ...]: ...
+@named_errors
 @restoring
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """Return `func(*primals)` and its derivative along `tangents`, which have the shapes of the primals.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tensorlike.dispatch.state import STATE, State, Switch
-from tensorlike.dispatch.tracebacks import short_tracebacks
+from tensorlike.dispatch.tracebacks import named_errors
 from tensorlike.tensor.tensor import Tensor
 
 from .dual import DualTensor, dual, is_dual, primal_of, tangent_of
@@ -91,7 +91,7 @@ class dual_level(Switch):
             raise RuntimeError(_NOT_THE_LAST)
 
 
-@short_tracebacks
+@named_errors
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     """Return `tensor` with a tangent, which functions propagate until the level is left.
 
@@ -124,7 +124,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
         return dual(tensor.view_as(tensor), tangent, found)
 
 
-@short_tracebacks
+@named_errors
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """Return the value and the tangent of a tensor; the tangent is None for one that has none.
 

@@ -19,7 +19,7 @@ from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.autograd.node import name_of
 from tensorlike.autograd.saved import innermost_hooks, saved_tensors_hooks
 from tensorlike.dispatch.state import restoring
-from tensorlike.dispatch.tracebacks import short_tracebacks
+from tensorlike.dispatch.tracebacks import named_errors
 from tensorlike.tensor.generator import get_rng_state, set_rng_state
 from tensorlike.tensor.tensor import Tensor
 
@@ -203,7 +203,7 @@ def _reentrant(function: str, wish: bool | None) -> bool:
     return True
 
 
-@short_tracebacks
+@named_errors
 def checkpoint(
     function: Callable[..., R],
     *args: Any,

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import tensorlike as tl
+from tests.helpers.messages import bare
 
 Point = collections.namedtuple("Point", "x y")
 
@@ -45,7 +46,7 @@ def outcome(program, t):
         try:
             found = described(program(t, t.utils.data))
         except Exception as error:
-            found = type(error).__name__, str(error)
+            found = type(error).__name__, bare(error)
     return found, [(w.category.__name__, str(w.message).replace("torch.", "tensorlike.")) for w in caught]
 
 

@@ -6,7 +6,6 @@ kind of error, and the categories of the warnings.
 
 from __future__ import annotations
 
-import re
 import types
 import warnings
 from collections.abc import Callable
@@ -17,6 +16,7 @@ import pytest
 import torch
 
 import tensorlike as tl
+from tests.helpers.messages import bare
 
 Program = Callable[[Any], Any]
 
@@ -28,8 +28,7 @@ def outcome(program: Program, library: types.ModuleType) -> tuple[Any, list[tupl
         try:
             result = shown(program(library))
         except Exception as error:
-            text = str(error).replace("torch.", "tensorlike.")
-            result = (type(error).__name__, re.sub(r"^\w+\(\): (unsupported operation)", r"\1", text))
+            result = type(error).__name__, bare(error).replace("torch.", "tensorlike.")
     return result, [(w.category.__name__, str(w.message).split(" (Triggered internally")[0]) for w in caught]
 
 

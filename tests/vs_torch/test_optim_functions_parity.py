@@ -10,6 +10,7 @@ from torch.optim import _functional as theirs
 
 import tensorlike as tl
 from tensorlike.optim import _functional as ours
+from tests.helpers.messages import bare
 
 #: Those that take both options.
 WITH_BOTH = ("SGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "Adagrad", "Adadelta", "ASGD", "RMSprop", "Rprop")
@@ -74,7 +75,7 @@ def test_rows_of_padding_that_are_not_there(index, by_offsets):
         table = library.ones(3, 2)
         with pytest.raises(RuntimeError) as caught:
             library.nn.functional.embedding_bag(bags, table, offsets, padding_idx=index)
-        found.append(str(caught.value))
+        found.append(bare(caught.value))
         with pytest.raises(AssertionError) as caught:
             library.nn.EmbeddingBag(3, 2, padding_idx=index)
         messages.append(str(caught.value))

@@ -9,7 +9,7 @@ from tensorlike._library_name import LIBRARY
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.protocol import is_tensor_like
-from tensorlike.dispatch.tracebacks import short_tracebacks
+from tensorlike.dispatch.tracebacks import named_errors
 from tensorlike.tensor import Tensor
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
@@ -23,7 +23,7 @@ def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     return [tensor.grad for tensor in _tensors(parameters) if tensor.grad is not None]
 
 
-@short_tracebacks
+@named_errors
 def get_total_norm(
     tensors: Tensor | Iterable[Tensor],
     norm_type: float = 2.0,
