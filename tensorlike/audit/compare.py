@@ -207,7 +207,7 @@ def _report(options: argparse.Namespace, index: int) -> AuditReport:
         except (ValueError, RecursionError) as error:
             raise AuditError(f"the report {what} is not usable: {error}") from error
     given = argparse.Namespace(target=what, api=options.api, only=options.only, jobs=None)
-    given.plain_results = given.refusals = given.methods = given.metadata = None
+    given.plain_results = given.refusals = given.methods = given.positions = given.metadata = None
     for option in ("make", "from_dense", "to_dense"):
         expressions = getattr(options, option)
         setattr(given, option, expressions[min(index, len(expressions) - 1)] if expressions else None)

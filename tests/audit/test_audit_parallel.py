@@ -296,7 +296,7 @@ def test_a_type_is_not_blamed_for_what_plain_tensors_do(kinds, monkeypatch):
             os.abort()
         yield
 
-    monkeypatch.setattr(auditor, "_quiet", quiet)
+    monkeypatch.setattr(auditor, "quiet", quiet)
     row = auditor.run(1).row("tensorlike.cos", "input")
     assert (row.outcome, row.faults) == (Outcome.NOT_CALLED, [])
     assert row.reason == "with plain tensors alone, the process was killed by SIGABRT"

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.usefixtures("inside")
 @pytest.fixture
 def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "unit_tensor", raising=False)  # The gallery has a module of this name.
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:

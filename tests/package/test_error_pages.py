@@ -73,8 +73,8 @@ def test_a_name_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert "lists the pages" in capsys.readouterr().err
 
 
-def test_the_message_is_left_as_it_is() -> None:
+def test_the_message_names_the_function_and_the_page_is_a_note() -> None:
     with pytest.raises(RuntimeError) as caught:
         tl.ones(6).reshape(4, 2)
-    assert str(caught.value) == "shape '[4, 2]' is invalid for input of size 6"
+    assert str(caught.value) == "reshape(): shape '[4, 2]' is invalid for input of size 6"
     assert caught.value.__notes__ == ["(`tensorlike error reshape-size` explains this)"]

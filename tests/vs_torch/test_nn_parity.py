@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import tensorlike as tl
+from tests.helpers.messages import bare
 
 torch = pytest.importorskip("torch", reason="PyTorch is what modules and optimizers are compared with")
 
@@ -24,7 +25,7 @@ def outcome(scenario: Scenario, library: Any) -> tuple[str, list[str]]:
         try:
             text = repr(scenario(library))
         except Exception as error:
-            text = f"{type(error).__name__}: {error}"
+            text = f"{type(error).__name__}: {bare(error)}"
     return text.replace("torch", "tensorlike"), [w.category.__name__ for w in caught]
 
 
