@@ -63,10 +63,10 @@ typedef struct {
     PyObject *prepare;         /* prepare(function): gives a function its handler at its first call */
     PyObject *unanswered;      /* core.unanswered: what follows when every type returned NotImplemented */
     PyObject *went_in_circles; /* core.went_in_circles: the error for a RecursionError of a handler */
-    PyObject *shorten;         /* tracebacks.shorten: takes the library's frames out of an error and names what failed */
-    PyObject *files;           /* the dict tracebacks.FILES: whose code is in a file, 0 for others' */
-    PyObject *activation;      /* the class state.Activation */
-    Py_ssize_t large;          /* threads.LARGE: larger arrays are left to Python, which may use more threads */
+    PyObject *shorten;    /* tracebacks.shorten: takes the library's frames out of an error and names what failed */
+    PyObject *files;      /* the dict tracebacks.FILES: whose code is in a file, 0 for others' */
+    PyObject *activation; /* the class state.Activation */
+    Py_ssize_t large;     /* threads.LARGE: larger arrays are left to Python, which may use more threads */
     /* Where a State and an Activation have their slots. */
     struct {
         Py_ssize_t clear, recording, modes, trace, all_disabled, subclasses_disabled, without_mode, mode, over;
