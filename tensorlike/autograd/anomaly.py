@@ -124,7 +124,7 @@ class detect_anomaly(_AnomalyContext):
     ...         (x.sqrt() * 0).backward()
     ...     except RuntimeError as error:
     ...         print(error)
-    Function 'SqrtBackward0' returned nan values in its 0th output.
+    backward(): Function 'SqrtBackward0' returned nan values in its 0th output.
 
     Source: PyTorch's `torch.autograd.detect_anomaly`.
     """

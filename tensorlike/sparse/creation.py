@@ -31,7 +31,7 @@ class check_sparse_tensor_invariants:
     >>> with tl.sparse.check_sparse_tensor_invariants():
     ...     tl.sparse_coo_tensor([[0, 5]], [1.0, 2.0], (3,))
     Traceback (most recent call last):
-    RuntimeError: size is inconsistent with indices: for dim 0, size is 3 but found index 5
+    RuntimeError: sparse_coo_tensor(): size is inconsistent with indices: for dim 0, size is 3 but found index 5
 
     Source: PyTorch's `torch.sparse.check_sparse_tensor_invariants`.
     """

@@ -216,33 +216,35 @@ def shared(value: Any, level: Level) -> Any:
     """Return nested operands of a call inside a `vmap` with a batch for each tensor that has a history and no batch."""
     if not STATE.get().recording:
         return value
+    # As in `example`.
+    return tree_map(lambda leaf: _shared_leaf(leaf, level), value)
 
-    def with_batch(tensor: Any, dim: int) -> Any:
-        if isinstance(tensor, TransformTensor):
-            return tensor.remade([with_batch(part, dim + tensor.batch_dimensions) for part in tensor.held()])
-        expanded = tensor.detach().unsqueeze(dim)
-        expanded = expanded.expand(*expanded.shape[:dim], level.size, *expanded.shape[dim + 1 :])
-        edge = edge_of(tensor) if tensor._tl_tracked else None
-        if edge is None:
-            return expanded
-        node = SharedBackward()
-        node._tl_edges, node._tl_sequence_number = (edge,), next_sequence_number()
-        node._tl_shape, node._tl_dtype = expanded._tl_data.shape, expanded._tl_data.dtype
-        node.dim, node.level = dim, level
-        # Not a view for the graph, which would look at the history of its base.
-        result = detached(expanded) if type(expanded) is Tensor else expanded.detach()
-        result._tl_edge, result._tl_tracked = (node, 0), True
-        return result
 
-    def one(leaf: Any) -> Any:
-        if not isinstance(leaf, Tensor) or is_batched(leaf, level) or not has_history(leaf):
-            return leaf
-        if isinstance(leaf, TransformTensor) and leaf._level.depth > level.depth:
-            return leaf.remade([one(part) for part in leaf.held()])
-        with without_level(level):
-            return batched(with_batch(leaf, 0), level)
+def _shared_leaf(leaf: Any, level: Level) -> Any:
+    if not isinstance(leaf, Tensor) or is_batched(leaf, level) or not has_history(leaf):
+        return leaf
+    if isinstance(leaf, TransformTensor) and leaf._level.depth > level.depth:
+        return leaf.remade([_shared_leaf(part, level) for part in leaf.held()])
+    with without_level(level):
+        return batched(_with_batch(leaf, 0, level), level)
 
-    return tree_map(one, value)
+
+def _with_batch(tensor: Any, dim: int, level: Level) -> Any:
+    if isinstance(tensor, TransformTensor):
+        return tensor.remade([_with_batch(part, dim + tensor.batch_dimensions, level) for part in tensor.held()])
+    expanded = tensor.detach().unsqueeze(dim)
+    expanded = expanded.expand(*expanded.shape[:dim], level.size, *expanded.shape[dim + 1 :])
+    edge = edge_of(tensor) if tensor._tl_tracked else None
+    if edge is None:
+        return expanded
+    node = SharedBackward()
+    node._tl_edges, node._tl_sequence_number = (edge,), next_sequence_number()
+    node._tl_shape, node._tl_dtype = expanded._tl_data.shape, expanded._tl_data.dtype
+    node.dim, node.level = dim, level
+    # Not a view for the graph, which would look at the history of its base.
+    result = detached(expanded) if type(expanded) is Tensor else expanded.detach()
+    result._tl_edge, result._tl_tracked = (node, 0), True
+    return result
 
 
 class ExampleBackward(Node):
@@ -306,14 +308,16 @@ def wrapped(result: Any, level: Level) -> Any:
 def example(value: Any, level: Level, index: int) -> Any:
     """Return one example of the tensors in `value` that are batched at `level`, under any inner levels."""
 
-    def one(tensor: Any) -> Any:
-        if is_batched(tensor, level):
-            return tensor._value[index]
-        if isinstance(tensor, TransformTensor) and tensor._level.depth > level.depth:
-            return tensor.remade([one(part) for part in tensor.held()])
-        return tensor
+    return tree_map(lambda tensor: _example_of(tensor, level, index), value)
 
-    return tree_map(one, value)
+
+def _example_of(tensor: Any, level: Level, index: int) -> Any:
+    # No function in `example` that calls itself: it would stay in a cycle with its own cell.
+    if is_batched(tensor, level):
+        return tensor._value[index]
+    if isinstance(tensor, TransformTensor) and tensor._level.depth > level.depth:
+        return tensor.remade([_example_of(part, level, index) for part in tensor.held()])
+    return tensor
 
 
 def _elementwise(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

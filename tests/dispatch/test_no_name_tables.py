@@ -185,7 +185,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         OTHER_FORMAT: "bfloat16",
         PROTOCOL: "__array__",
     },
-    "testing/coverage_html.py": {OTHER_FORMAT: "name"},
+    "testing/coverage_html.py": {OTHER_FORMAT: "all name"},
     "testing/creation.py": {OTHER_FORMAT: "cpu bool"},
     "testing/suite.py": {CHECK: "type gradient dtype"},
     "transforms/batching/neural.py": {"how a loss is reduced": "sum mean", PARAMETER: "mode"},

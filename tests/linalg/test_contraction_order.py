@@ -87,7 +87,7 @@ def test_with_the_package_it_chooses(tmp_path: Path) -> None:
 
 def test_the_order_it_gives_is_the_order_taken(tmp_path: Path) -> None:
     program = """
-    from tensorlike.tensor.ops.linalg.einsum import _program
+    from tensorlike.operations.linalg.einsum import _program
 
     shapes = ((2, 3), (3, 4), (4, 2))
     labels = ((0, 1), (1, 2), (2, 3))

@@ -9,6 +9,7 @@ import tensorlike as tl
 from tensorlike.audit.samples import Make
 from tensorlike.audit.samples.linalg.decompositions import hermitian, spread, well_conditioned
 from tests.helpers.gradients import check_gradients
+from tests.helpers.messages import bare
 from tests.helpers.values import array, wrapped
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
@@ -237,7 +238,7 @@ class TestErrors:
     def test_numbers_at_fault(self, call, message):
         with pytest.raises(tl.linalg.LinAlgError) as caught:
             call(tl.tensor([[1.0, 2.0], [2.0, 4.0]]))
-        assert str(caught.value) == message
+        assert bare(caught.value) == message
         assert isinstance(caught.value, RuntimeError)
 
     @pytest.mark.parametrize(

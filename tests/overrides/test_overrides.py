@@ -121,7 +121,8 @@ class TestListing:
             assert isinstance(namespace, (types.ModuleType, type))
             assert functions
             assert len(set(functions)) == len(functions)
-        assert next(iter(found)) is tl
+        # Functions that other tests have declared stand under their own modules.
+        assert next(name for name in found if name.__name__.split(".")[0] == "tensorlike") is tl
 
     def test_sorted_by_name(self):
         for functions in overrides.get_overridable_functions().values():
@@ -130,6 +131,8 @@ class TestListing:
 
     def test_names_lead_back_to_the_functions(self):
         for namespace, functions in overrides.get_overridable_functions().items():
+            if isinstance(namespace, types.ModuleType) and namespace.__name__.split(".")[0] != "tensorlike":
+                continue  # declared by another test
             for function in functions:
                 name = overrides.resolve_name(function)
                 assert name is not None, function
