@@ -25,9 +25,11 @@ from tensorlike.dispatch.pytree import instances
 
 from .arguments import text_of
 from .foreign import described, let_through, name_of
-from .making import AuditError
+from .making import AuditError, evaluated
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from .making import InstanceMaker
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "marked",
     "metadata_of",
     "named",
+    "readers",
     "same",
     "takes_marks",
 ]
@@ -80,6 +83,16 @@ def attribute_reader(given: Any, where: str) -> Metadata:
         raise AuditError(f"{where} is the name of an attribute, or a function of an instance, not {given!r}")
     name = getattr(given, "__name__", "")
     return Metadata(name if name.isidentifier() else "metadata", given, False)
+
+
+def readers(given: Iterable[Any], module: ModuleType, kind: type) -> tuple[Metadata, ...]:
+    """Return what --metadata names: attributes and functions as they are, other expressions evaluated in a module."""
+    found = []
+    for one in given:
+        is_expression = isinstance(one, str) and not all(part.isidentifier() for part in one.split("."))
+        read = attribute_reader(evaluated(one, "--metadata", module, kind) if is_expression else one, "--metadata")
+        found.append(read._replace(name=one) if isinstance(one, str) else read)
+    return tuple(found)
 
 
 def metadata_of(kind: type, maker: InstanceMaker, given: Iterable[Metadata]) -> tuple[Metadata, ...]:
