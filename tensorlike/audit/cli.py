@@ -16,11 +16,11 @@ from . import continuous
 from .errors import AuditError
 from .foreign import described, interrupts_noted, let_through, one_line, process_restored, text_of_error
 from .making import evaluated, instances_of, target
-from .metadata import attribute_reader
 from .model import AuditReport
 from .options import CHOICES, Project, checked_choice, project_options
 from .outcomes import legend
 from .outputs import Audited, Results
+from .readers import readers
 from .sources import Source, source_of
 
 if TYPE_CHECKING:
@@ -328,6 +328,10 @@ def _audited_package(options: argparse.Namespace, project: Project) -> PackageRe
             options={name.replace(":", "."): given for name, given in project.types.items()},
             plain_results=options.plain_results,
             refusals=options.refusals,
+            methods=options.methods,
+            metadata=options.metadata,
+            # A type is audited in a process of its own, so that 0 for none is one at a time.
+            jobs=None if options.jobs is None else max(1, options.jobs),
             progress=progress,
         )
 
@@ -372,21 +376,9 @@ def _auditor(options: argparse.Namespace, progress: Callable[[int, int, str], No
                 refusals=options.refusals,
                 methods=options.methods,
                 positions=options.positions,
-                metadata=_metadata(options, module, kind),
+                metadata=readers(options.metadata, module, kind) if options.metadata else None,
             ),
         )
-
-
-def _metadata(options: argparse.Namespace, module: Any, kind: type) -> tuple[Any, ...] | None:
-    """Return what --metadata names: attributes as they are, other expressions evaluated; None unless it is given."""
-    if not options.metadata:
-        return None
-    found = []
-    for text in options.metadata:
-        is_name = all(part.isidentifier() for part in text.split("."))
-        read = attribute_reader(text if is_name else evaluated(text, "--metadata", module, kind), "--metadata")
-        found.append(read._replace(name=text))
-    return tuple(found)
 
 
 def _audited(

@@ -28,6 +28,7 @@ from .errors import AuditError
 from .foreign import described, let_through, name_of
 
 if TYPE_CHECKING:
+
     from .making import InstanceMaker
 
 __all__ = [

@@ -22,6 +22,7 @@ from .model import AuditReport
 from .options import CHOICES
 from .outputs import Audited, LeftOut, Results, table_of
 from .parallel import available_jobs, in_children
+from .readers import readers
 from .run import Auditor
 from .sources import source_of
 from .terminal import counted
@@ -79,6 +80,8 @@ def audit_package(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     plain_results: str | None = None,
     refusals: str | None = None,
+    methods: str | None = None,
+    metadata: Sequence[Any] | None = None,
     jobs: int | None = None,
     seconds: float = 300.0,
     progress: Callable[[int, int, str], None] | None = None,
@@ -90,9 +93,11 @@ def audit_package(
         api: The library that the types are written against, `"tensorlike"` or `"torch"`.
         only: Globs of the functions to call.
         options: For a type, by its full or its short name: `make`, `from_dense` and `to_dense`, each a function or an
-            expression as on the command line, `plain_results` and `refusals`.
+            expression as on the command line, and what the arguments below say of all types.
         plain_results: `"ok"` where types mean to answer with plain tensors.
         refusals: `"ok"` where types mean to refuse what they refuse.
+        methods: `"none"` where instances have no methods and operators, on purpose.
+        metadata: What results must share with their operand: attributes, functions of an instance, or expressions.
         jobs: The number of types to audit at a time; the number of processors by default.
         seconds: The time after which the audit of one type is stopped.
         progress: Called with the number of types that are done, the number of all, and a name.
@@ -105,7 +110,7 @@ def audit_package(
     # Samples are imported before the processes are made, so that each has them.
     next(iter(chosen.calls(chosen.functions()[0])), None)
     given = _by_type(options or {}, kinds)
-    common = {"plain_results": plain_results, "refusals": refusals}
+    common = {"plain_results": plain_results, "refusals": refusals, "methods": methods, "metadata": metadata}
     work = [_work(kind, chosen, only, {**common, **given.get(kind, {})}) for kind in kinds]
     audited: list[Audited] = []
     with _one_thread(chosen):
@@ -160,7 +165,9 @@ def _work(kind: type, api: AuditedApi, only: Sequence[str], options: Mapping[str
     def work() -> str:
         try:
             _, maker = instances_of(kind, api=api, **_given(kind, options))
-            meant = {name: options.get(name) for name in CHOICES}
+            meant: dict[str, Any] = {name: options.get(name) for name in CHOICES}
+            if options.get("metadata"):
+                meant["metadata"] = readers(options["metadata"], sys.modules[module_of(kind)], kind)
             # In a process of its own, so that a call that ends it is a row of the report.
             return Auditor(kind, maker, only=only, api=api, **meant).run(min(1, available_jobs())).to_json()
         except AuditError as error:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tensorlike.__main__ import main
-from tensorlike.audit import AuditReport
+from tensorlike.audit import AuditReport, packages
 from tensorlike.audit.continuous import json_schema
 
 jsonschema = pytest.importorskip(
@@ -215,6 +215,36 @@ def test_all_types_of_a_package(package: Path, capsys: pytest.CaptureFixture[str
     assert main(["audit", "--all", "a_package_that_nobody_has"]) == 2
     assert "cannot import a_package_that_nobody_has" in capsys.readouterr().err
     assert main(["audit", "--all", "kinds_of_tensors", "kinds_of_tensors.types:Right"]) == 2
+
+
+def test_what_is_meant_holds_for_all_types_of_a_package(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options that say what types mean to do, and how many are audited at a time, were dropped with `--all`."""
+    all_of_it = ("audit", "--all", "kinds_of_tensors", "--only=tensorlike.neg", "--only=tensorlike.Tensor.item")
+    asked: list[int] = []
+    in_children = packages.in_children
+
+    def counted(work: Any, *, jobs: int, seconds: float) -> Any:
+        asked.append(jobs)
+        return in_children(work, jobs=jobs, seconds=seconds)
+
+    monkeypatch.setattr(packages, "in_children", counted)
+
+    def rows(*options: str) -> dict[str, dict[str, Any]]:
+        assert main([*all_of_it, "--json=all.json", *options]) == 0
+        data = json.loads((package / "all.json").read_text())
+        (right,) = [report for report in data["reports"] if report["type"].endswith(".Right")]
+        return {row["function"]: row for row in right["rows"]}
+
+    assert rows("--jobs=1")["tensorlike.Tensor.item"]["passed"]
+    assert "has no methods" in rows("--methods=none", "--jobs=3")["tensorlike.Tensor.item"]["reason"]
+    assert asked == [1, 3]
+    # A negation has the shape of its operand, and another sum.
+    assert rows("--metadata=shape")["tensorlike.neg"]["verdict"] == "inherited"
+    assert rows("--metadata=lambda x: x.sum().item()")["tensorlike.neg"]["verdict"] == "attribute_lost"
+    (package / "pyproject.toml").write_text(
+        '[tool.tensorlike.audit."kinds_of_tensors.types:Right"]\nmetadata = "lambda x: x.sum().item()"\n'
+    )
+    assert rows()["tensorlike.neg"]["verdict"] == "attribute_lost"
 
 
 def test_the_page_shows_commands_that_there_are() -> None:

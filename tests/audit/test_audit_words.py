@@ -124,6 +124,21 @@ def test_the_page_of_the_documentation_is_the_table() -> None:
     assert rows == [[label, f"`{word.value}`", meaning] for word, label, meaning in legend()]
 
 
+def test_the_parts_of_the_ten_types_add_up_to_the_gallery() -> None:
+    text = (ROOT / "docs" / "reference" / "audit-words.md").read_text(encoding="utf-8")
+    audits = json.loads((ROOT / "docs" / "gallery" / "audits.json").read_text(encoding="utf-8"))
+    rows = re.findall(r"^\| `(\w+)` \|.*?\|(.*)\|$", text[text.index("## Ten types") :], re.MULTILINE)
+    assert len(rows) == 10
+    # A program that passes is an own rule in the gallery's counts.
+    keys = {"own rule": "own", "passed": "own", "through a plain tensor": "through_plain", "refused": "refused"}
+    for name, parts in rows:
+        found = {"own": 0, "through_plain": 0, "refused": 0}
+        for word, number in re.findall(r"(own rule|passed|through a plain tensor|refused) ([\d,]+)", parts):
+            found[keys[word]] += int(number.replace(",", ""))
+        assert found == {word: audits[name].get(word, 0) for word in found}, name
+        assert sum(found.values()) == audits[name]["calls"], name
+
+
 def test_the_legend_is_shown_with_every_result(capsys: pytest.CaptureFixture[str]) -> None:
     found = audit(Metres, only=ONLY)
     words = [Outcome.OWN, Outcome.THROUGH_PLAIN, Outcome.REFUSED]
