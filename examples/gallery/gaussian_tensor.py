@@ -167,8 +167,8 @@ def relu(input: Any) -> GaussianTensor:
 # Sums of independent numbers: the variances add up, with the squares of the factors.
 @implements(tl.sum)
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
-    parts = (tl.sum(part, dim, keepdim, dtype=dtype) for part in (mean_of(input), variance_of(input)))
-    return written(computed(*parts), out)
+    middle, spread = (tl.sum(part, dim, keepdim, dtype=dtype) for part in (mean_of(input), variance_of(input)))
+    return written(computed(middle, spread), out)
 
 
 @implements(tl.mean)
