@@ -186,7 +186,7 @@ def test_a_duck_a_subclass_and_a_type_of_ours(folder, workers):
     assert '<td class="name">torch.add</td><td class="name">other</td><td class="number">6</td>' in page
     assert page.count("This type has no <code>__torch_function__</code> of its own") == 2
     # Lines of a type for PyTorch, with the functions of PyTorch that took them.
-    [taken] = re.findall(r"raise ValueError\(.*?</td>(.*?)</tr>", page, re.S)
+    [taken] = re.findall(r"</b> ValueError\(.*?</td>(.*?)</tr>", page, re.S)
     assert '<span class="name">torch.div</span> <span class="soft">× 6</span>' in taken
 
 
