@@ -7,22 +7,39 @@ import fnmatch
 import io
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tensorlike.dispatch.pytree import instances
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.overrides.variants import NAMED
 from tensorlike.overrides.writing import _TABLE, TensorLike
 
+from .answering import Trace
 from .api import AuditedFunction, Call
 from .arguments import Place, at, is_number
 from .foreign import mro_of, name_of, one_line, text_of_error
 from .judging import Attempt
+from .outcomes import Outcome
 
 __all__ = [
-    "Printed", "given_back", "has_instance", "implementer", "is_variant", "is_written_to", "matching", "shown_warning",
-    "simplicity", "unmatched", "was_number",
+    "TRIES", "UNSETTLED", "Answer", "Printed", "given_back", "has_instance", "implementer", "is_variant",
+    "is_written_to", "matching", "shown_warning", "simplicity", "unmatched", "was_number",
 ]  # fmt: skip
+
+#: The sample calls that are made for one row at most.
+TRIES = 12
+#: Outcomes that may be the sample's fault where the operand was not made for it.
+UNSETTLED = (Outcome.RAISED, Outcome.REFUSED, Outcome.TYPE_LOST)
+
+
+class Answer(NamedTuple):
+    """The result of one audited call."""
+
+    result: Any
+    error: BaseException | None
+    trace: Trace
+    printed: str
+    warnings: list[str]
 
 
 def matching(functions: Sequence[AuditedFunction], patterns: Sequence[str]) -> list[AuditedFunction]:

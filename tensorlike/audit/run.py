@@ -19,7 +19,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,20 +31,15 @@ from .api import AuditedApi, AuditedFunction, Call, TensorlikeApi, is_of_tensors
 from .arguments import Place, at, copied, fitted, is_number, places, replaced, shown_call, text_of
 from .errors import AuditError
 from .failures import is_deliberate
-from .foreign import (
-    described,
-    let_through,
-    name_of,
-    printable,
-    process_restored,
-    qualified_name,
-    text_of_error,
-)
+from .foreign import described, let_through, name_of, printable, process_restored, qualified_name, text_of_error
 from .judging import Arguments, Attempt, Judge, PlainCall, Unusable
 from .making import InstanceMaker, a
 from .metadata import Metadata, marked, metadata_of
 from .model import AuditReport, AuditRow, SignatureProblem, ValueCheck
 from .observed_calls import (
+    TRIES,
+    UNSETTLED,
+    Answer,
     Printed,
     given_back,
     has_instance,
@@ -64,20 +59,7 @@ from .signatures import compared, confirmed, is_refused_by_python, refusal
 
 __all__ = ["Attempt", "Auditor"]
 
-_TRIES = 12
-#: Outcomes that may be the sample's fault where the operand was not made for it.
-_UNSETTLED = (Outcome.RAISED, Outcome.REFUSED, Outcome.TYPE_LOST)
 _PRINTED = 2000
-
-
-class _Answer(NamedTuple):
-    """The result of one audited call."""
-
-    result: Any
-    error: BaseException | None
-    trace: Trace
-    printed: str
-    warnings: list[str]
 
 
 class Auditor:
@@ -277,14 +259,14 @@ class Auditor:
             judged = self._judged(function, operand, attempt)
             if judged[0].outcome is Outcome.NOT_CALLED:
                 reason = judged[0].reason
-                if tries >= _TRIES:
+                if tries >= TRIES:
                     break
                 continue
             if best is None or judged[0].severity < best[0].severity:
                 best = judged
             # With an operand made for the sample, the sample cannot be the cause, nor of an answer or NotImplemented.
-            settled = attempt.fits or best[0].outcome not in _UNSETTLED
-            if settled or tries >= _TRIES:
+            settled = attempt.fits or best[0].outcome not in UNSETTLED
+            if settled or tries >= TRIES:
                 break
         if best is not None:
             return best
@@ -326,10 +308,10 @@ class Auditor:
                     words = f"{judged.error_type}: {judged.error}"
                     by_type = judged.outcome is Outcome.REFUSED
                     problem = refusal(parameter, self._in_words(function, attempt), words, by_type=by_type)
-                    if not attempt.fits and not judged.signature and judged.outcome in _UNSETTLED:
+                    if not attempt.fits and not judged.signature and judged.outcome in UNSETTLED:
                         # The shapes may be at fault: another sample.
                         problem = None
-                        if tries < _TRIES:
+                        if tries < TRIES:
                             continue
                 else:
                     self._add_findings(row, judged, function, attempt)
@@ -554,7 +536,7 @@ class Auditor:
             warnings.simplefilter("ignore")
             yield
 
-    def call(self, function: AuditedFunction, attempt: Attempt) -> _Answer:
+    def call(self, function: AuditedFunction, attempt: Attempt) -> Answer:
         """Make a call, observed, and return what came of it."""
         trace = Trace(self.api, self.kind, self.handlers, function, attempt.args, attempt.kwargs)
         printed = Printed()
@@ -581,7 +563,7 @@ class Auditor:
         # Also an interrupt that the implementation has swallowed.
         let_through(error)
         given = [text for text in dict.fromkeys(map(shown_warning, caught)) if text not in attempt.plain.warnings]
-        return _Answer(result, error, trace, printable(printed.getvalue()[:_PRINTED]), given)
+        return Answer(result, error, trace, printable(printed.getvalue()[:_PRINTED]), given)
 
     def _judged(
         self, function: AuditedFunction, operand: str, attempt: Attempt, *, in_words: bool = True
@@ -687,7 +669,7 @@ class Auditor:
         return (Outcome.REFUSED if is_deliberate(error, self.api) else Outcome.RAISED), False
 
     def _judge_result(
-        self, row: AuditRow, function: AuditedFunction, attempt: Attempt, answer: _Answer, in_words: bool
+        self, row: AuditRow, function: AuditedFunction, attempt: Attempt, answer: Answer, in_words: bool
     ) -> None:
         trace, result = answer.trace, answer.result
         with self.quiet():

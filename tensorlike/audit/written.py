@@ -25,6 +25,7 @@ from .foreign import let_through, mro_of, name_of, process_restored, text_of_err
 from .judging import Unusable
 from .making import a
 from .model import WRITTEN, AuditRow, ValueCheck
+from .observed_calls import TRIES, UNSETTLED
 from .outcomes import Outcome
 from .programs import quiet, refused_by_python
 
@@ -36,8 +37,6 @@ __all__ = ["NAMESPACE", "Written", "written_forms", "written_row"]
 
 #: The line of the table that these calls are counted in.
 NAMESPACE = "methods and operators"
-_TRIES = 12
-_UNSETTLED = (Outcome.RAISED, Outcome.REFUSED, Outcome.TYPE_LOST)
 
 #: Python's operators by their methods, with `x` and `y` where the operands stand.
 _OPERATORS = {
@@ -183,7 +182,7 @@ def written_row(auditor: Auditor, written: Written, answered: Mapping[str, Outco
                 row = _called(auditor, written, attempt.anew(mark=False), answered)
         if best is None or row.severity < best.severity:
             best = row
-        if attempt.fits or best.outcome not in _UNSETTLED or tries >= _TRIES:
+        if attempt.fits or best.outcome not in UNSETTLED or tries >= TRIES:
             break
     if best is not None:
         return best
