@@ -225,7 +225,7 @@ MUTANTS = (
     Mutant(
         "written-first-try",
         "tensorlike/audit/written.py",
-        "or best.outcome not in _UNSETTLED or",
+        "or best.outcome not in UNSETTLED or",
         "or",
         WRITTEN,
     ),
