@@ -162,7 +162,9 @@ MUTANTS = (
     ),
     Mutant("c-saves-all", C_RECORD, "if (!(saved->needed_by & with_edges)) {", "if (false) {", GRAPH),
     Mutant("saves-all", RECORDING, "            if needed_by & with_edges:", "            if True:", GRAPH, pure=True),
-    Mutant("saves-the-only-one", RECORDING, "[None if tracked == [i] else save(t) for", "[save(t) for", GRAPH),
+    Mutant(
+        "saves-the-only-one", RECORDING, "[None if tracked == [i] else save(t) for", "[save(t) for", GRAPH, pure=True
+    ),
     Mutant("frees-numbers", RECORDING, "if number_kept and not isinstance(", "if not isinstance(", GRAPH, pure=True),
     # views
     Mutant(
@@ -172,7 +174,7 @@ MUTANTS = (
         "        if stride < reach:\n            return False",
         VIEWS,
     ),
-    Mutant("always-overlap", TENSOR_VIEWS, "        if stride < reach:", "        if stride <= reach:", VIEWS),
+    Mutant("before-the-base", TENSOR_VIEWS, "before = max(-geometry.offset, 0)", "before = 0", VIEWS),
     Mutant(
         "view-of-view-refuses",
         TENSOR_VIEWS,
@@ -214,7 +216,7 @@ MUTANTS = (
         AUDIT,
     ),
     Mutant("audit-itself", JUDGING, "if expected is operand or not self._overlaps", "if not self._overlaps", AUDIT),
-    Mutant("audit-attributes", JUDGING, "if key != attempt.place[0]]", "]", AUDIT),
+    Mutant("audit-attributes", JUDGING, 'if is_source and attempt.place[0] != "out":', "if True:", AUDIT),
     Mutant(
         "audit-memory",
         JUDGING,

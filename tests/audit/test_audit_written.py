@@ -118,6 +118,22 @@ def test_a_wrong_method_is_found_where_the_function_is_right(name, texts):
     assert audit(wrong(name), only=["tensorlike.Tensor.sum", "tensorlike.add"]).coverage == 100.0
 
 
+def test_a_wrong_value_is_not_forgotten_for_a_later_sample():
+    """An instance of a fixed shape is tried with several samples until one is answered, not until one is right."""
+    calls = []
+
+    class Wrong(Marked):
+        def mul(self, *args, **kwargs):
+            calls.append(self.shape)
+            result = super().mul(*args, **kwargs)
+            return result + 1 if len(calls) == 1 else result
+
+    kind, maker = instances_of(Wrong, make=lambda: tl.ones(2, 2).as_subclass(Wrong))
+    found = {row.function: row for row in extra_rows(Auditor(kind, maker), 0, [])}
+    assert found["x.mul()"].verdict is Outcome.WRONG_VALUE
+    assert len(calls) == 1
+
+
 def test_protocols_of_python_are_judged():
     class Wrong(Marked):
         def __len__(self):

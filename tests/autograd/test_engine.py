@@ -464,3 +464,51 @@ def test_batches_reach_a_leaf_whose_gradient_may_have_any_dtype() -> None:
     x.grad_dtype = None
     (rows,) = tl.autograd.grad(x.to(tl.float64) * 2, x, tl.eye(2, dtype=tl.float64), is_grads_batched=True)
     assert rows.tolist() == [[2.0, 0.0], [0.0, 2.0]]
+
+
+def test_a_hook_for_after_accumulation_is_called_where_no_gradient_arrives() -> None:
+    """As in PyTorch."""
+    seen: list[Any] = []
+    x, y = tl.ones(3, requires_grad=True), tl.ones(3, requires_grad=True)
+    x.register_post_accumulate_grad_hook(lambda variable: seen.append(variable.grad))
+
+    class OfTheSecond(tl.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, a: Any, b: Any) -> Any:
+            return a * b
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return None, grad
+
+    OfTheSecond.apply(x, y).sum().backward()
+    assert seen == [None]
+    assert y.grad.tolist() == [1, 1, 1]
+
+
+def test_the_only_operand_of_a_list_that_requires_grad_is_not_saved() -> None:
+    """What no gradient needs may be written later."""
+    x, y = tl.ones(2, 2, requires_grad=True), tl.ones(2, 2)
+    operand = x * 1
+    result = tl.einsum("ij,jk->ik", operand, y)
+    operand.mul_(2)
+    result.sum().backward()
+    assert x.grad.tolist() == [[2, 2], [2, 2]]
+
+
+def test_a_run_frees_the_operands_of_a_list() -> None:
+    x = tl.ones(2, 2, requires_grad=True)
+    result = tl.einsum("ij,jk->ik", x, x * 2).sum()
+    result.backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        result.backward()
+
+
+@pytest.mark.parametrize("dtype", [tl.bfloat16, tl.float16, tl.float32, tl.float64, tl.complex64, tl.complex128])
+def test_results_of_every_differentiable_dtype_are_recorded(dtype: tl.dtype) -> None:
+    x = tl.ones(3, dtype=dtype, requires_grad=True)
+    for result in (x * x, x.exp(), x.sum(), x @ x, x[1:], x.reshape(3, 1), tl.cat([x, x]), tl.stack([x, x])):
+        assert result.requires_grad, result
+    (x * x).backward(tl.ones_like(x))
+    assert x.grad.dtype is dtype
+    assert x.grad.tolist() == [2, 2, 2]

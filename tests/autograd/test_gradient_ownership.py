@@ -248,15 +248,16 @@ class GivesMemoryOf(tl.autograd.Function):
         return ctx.make(), None
 
 
-@pytest.mark.parametrize("part", [slice(None), slice(3)], ids=["array", "view"])
-def test_memory_that_others_have_is_not_taken_over(part: slice, create_graph: bool) -> None:
-    kept = np.ones(3 if part.stop is None else 4)
+@pytest.mark.parametrize("of", ["array", "part", "tensor"])
+def test_memory_that_others_have_is_not_taken_over(of: str, create_graph: bool) -> None:
+    kept = np.ones(4 if of == "part" else 3)
+    others = tl.from_numpy(kept).clone()
     x = leaf()
-    array = kept if part.stop is None else None
-    make = (lambda: tl.from_numpy(array)) if array is not None else (lambda: tl.from_numpy(kept[part]))
+    make = {"array": lambda: tl.from_numpy(kept), "part": lambda: tl.from_numpy(kept[:3]), "tensor": others.detach}[of]
     GivesMemoryOf.apply(x, make).backward(ones(), create_graph=create_graph)
     spoil(x.grad)
     assert (kept == 1).all()
+    assert all_are(others, 1)
 
 
 def test_a_gradient_in_another_order_is_put_into_the_leafs(create_graph: bool) -> None:
@@ -290,3 +291,17 @@ def test_an_operand_that_no_gradient_needs_is_not_saved(create_graph: bool) -> N
     assert y.grad_fn._saved_other is not None
     y.backward(ones(), create_graph=create_graph)
     assert all_are(x.grad, 1)
+
+
+@pytest.mark.parametrize("of", ["array", "tensor"])
+def test_what_a_hook_keeps_of_a_gradient_stays_as_it_was(of: str, create_graph: bool) -> None:
+    x, kept = leaf(), []
+    y = x * 2
+    y.register_hook(lambda grad: kept.append(grad.detach().numpy() if of == "array" else grad.detach()))
+    x.register_hook(lambda grad: kept.append(grad.detach().numpy() if of == "array" else grad.detach()))
+    y.backward(ones(), create_graph=create_graph)
+    before = [np.array(k) for k in kept]
+    with tl.no_grad():
+        x.grad.add_(100)
+    (x * 3).backward(ones())
+    assert [np.array_equal(np.asarray(k), b) for k, b in zip(kept[:2], before, strict=True)] == [True, True]

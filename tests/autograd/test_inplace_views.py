@@ -236,3 +236,53 @@ class TestWrittenDirectly:
         x = tl.zeros(2).add_(weight)
         x.sum().backward()
         assert weight.grad.tolist() == [1, 1]
+
+
+class TestGeometry:
+    """Gradients of views that cover their base in unusual ways; the values are PyTorch's."""
+
+    def test_windows_of_a_base_written_later(self) -> None:
+        x = tl.ones(4, requires_grad=True)
+        base = x * 1
+        windows = base.unfold(0, 2, 1)
+        base.mul_(2)
+        windows.sum().backward()
+        assert x.grad.tolist() == [2, 4, 4, 2]
+
+    def test_a_view_that_begins_before_its_operand(self) -> None:
+        base = tl.arange(5.0)[2:].detach().requires_grad_()
+        view = base.as_strided((3,), (1,), 0)
+        assert view.tolist() == [0, 1, 2]
+        view.sum().backward()
+        assert base.grad.tolist() == [1, 0, 0]
+
+    def test_an_element_read_through_an_expanded_tensor_counts_once(self) -> None:
+        x = tl.ones(1, requires_grad=True)
+        x.expand(3).as_strided((3,), (0,), 0).sum().backward()
+        assert x.grad.tolist() == [3]
+
+    @pytest.mark.parametrize("write", ["add_", "copy_", "exp_", "clamp_", "out"])
+    def test_one_element_does_not_overlap_itself(self, write: str) -> None:
+        x = tl.ones(3).as_strided((1,), (0,))
+        if write == "out":
+            tl.add(tl.ones(1), 1, out=x)
+        elif write == "exp_":
+            x.log_().exp_()
+        else:
+            getattr(x, write)(tl.full((1,), 2.0) if write != "clamp_" else 2.0)
+        assert x.item() == {"add_": 3, "exp_": 1}.get(write, 2)
+
+    def test_a_stale_view_gets_one_new_node(self) -> None:
+        base = tl.ones(3, requires_grad=True) * 1
+        view = base[1:]
+        former = view.grad_fn
+        base.mul_(2)
+        assert view.grad_fn is not former
+        assert view.grad_fn is view.grad_fn
+
+    def test_a_view_of_a_view_made_without_recording_is_refused_like_it(self) -> None:
+        x, base = tl.ones(1, requires_grad=True), tl.ones(3)
+        with tl.no_grad():
+            view = base[1:]
+        with pytest.raises(RuntimeError, match="no_grad mode"):
+            view[:1].mul_(x)

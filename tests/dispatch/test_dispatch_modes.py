@@ -1,6 +1,7 @@
 """Modes and guards: nesting, refusing, exceptions, threads, tasks."""
 
 import asyncio
+import contextvars
 import subprocess
 import sys
 import threading
@@ -390,3 +391,21 @@ def test_a_generator_that_enters_a_mode_keeps_it_until_it_leaves():
     generator.close()
     tl.ones(1)
     assert log.lines == ["ones"]
+
+
+def test_a_mode_of_the_library_that_was_left_is_not_asked_under_the_guard():
+    """A Context copied while it was on still has it: leaving it ends it there, too."""
+
+    class Sub(tl.Tensor):
+        pass
+
+    x = tl.ones(2, 2).as_subclass(Sub)
+
+    def dtype():
+        with tl._C.DisableTorchFunction():
+            return (x @ x).dtype
+
+    with tl.autocast("cpu", dtype=tl.bfloat16):
+        context = contextvars.copy_context()
+        assert context.run(dtype) is tl.bfloat16
+    assert context.run(dtype) is tl.float32
