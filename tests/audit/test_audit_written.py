@@ -8,6 +8,7 @@ import tensorlike as tl
 from tensorlike.audit import AuditReport, Outcome
 from tensorlike.audit.api import api_named
 from tensorlike.audit.making import instances_of
+from tensorlike.audit.metadata import named
 from tensorlike.audit.parallel import available_jobs
 from tensorlike.audit.run import Auditor
 from tensorlike.audit.sections import extra_rows
@@ -118,19 +119,27 @@ def test_a_wrong_method_is_found_where_the_function_is_right(name, texts):
     assert audit(wrong(name), only=["tensorlike.Tensor.sum", "tensorlike.add"]).coverage == 100.0
 
 
-def test_a_wrong_value_is_not_forgotten_for_a_later_sample():
-    """An instance of a fixed shape is tried with several samples until one is answered, not until one is right."""
+def test_what_is_lost_with_the_first_sample_is_not_forgotten_for_a_later_one():
+    """An instance of unknown shape is tried with several samples until one is answered, not until one is right."""
     calls = []
 
-    class Wrong(Marked):
-        def mul(self, *args, **kwargs):
-            calls.append(self.shape)
-            result = super().mul(*args, **kwargs)
-            return result + 1 if len(calls) == 1 else result
+    class Closed:
+        tag = "a"
 
-    kind, maker = instances_of(Wrong, make=lambda: tl.ones(2, 2).as_subclass(Wrong))
-    found = {row.function: row for row in extra_rows(Auditor(kind, maker), 0, [])}
-    assert found["x.mul()"].verdict is Outcome.WRONG_VALUE
+        def mul(self, *args, **kwargs):
+            calls.append(args)
+            result = Closed()
+            if len(calls) == 1:
+                result.tag = "b"
+            return result
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return Closed()
+
+    kind, maker = instances_of(Closed, make=Closed)
+    found = {row.function: row for row in extra_rows(Auditor(kind, maker, metadata=named("tag", "metadata")), 0, [])}
+    assert found["x.mul()"].verdict is Outcome.ATTRIBUTE_LOST
     assert len(calls) == 1
 
 
