@@ -61,12 +61,13 @@ def _packages() -> str:
     lines = [
         f"{data['date']}, {data['machine']}, torch {rows[0]['torch']}.",
         "",
-        "| package | types | left out | calls | raised | type lost | other value | seconds |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| package | types | left out | calls | passed | refused | signature | raised | type lost | wrong value | seconds |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     lines += [
         f"| {row['package']} {row['version']} | {row['types']} | {row['left out']} | {row['calls']:,} | "
-        f"{row['raised']:,} | {row['type lost']:,} | {row['differs']:,} | {row['seconds']:.0f} |"
+        f"{row['passed']:,} | {row['refused']:,} | {row['signature']:,} | {row['raised']:,} | {row['type lost']:,} | "
+        f"{row['wrong value']:,} | {row['seconds']:.0f} |"
         for row in rows
     ]
     return "\n".join(lines)

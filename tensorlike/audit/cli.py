@@ -295,6 +295,9 @@ def _audit_one(options: argparse.Namespace, project: Project) -> int:
         for line in advice:
             print(line, file=output)
     failed = continuous.finish(options, results, baseline, output, write)
+    if options.all is not None and not results.totals.called:
+        print(f"tensorlike audit: nothing of {options.all} was audited", file=sys.stderr)
+        return 2
     if fail_under is not None:
         for report in [each.report for each in results.audited]:
             if report.coverage < fail_under:

@@ -28,6 +28,7 @@ from .arguments import Place, at, difference, lost, mapped
 from .foreign import described, let_through, process_restored
 from .metadata import Metadata, carried, lost_attributes, takes_marks
 from .model import AuditRow, ValueCheck
+from .relatives import relatives_of
 
 if TYPE_CHECKING:
     from .api import AuditedApi, AuditedFunction, Call
@@ -104,6 +105,8 @@ class Judge:
         self.maker = maker
         self.api = api
         self.kind = maker.kind
+        #: Of whose instances values are read.
+        self.relatives = relatives_of(maker.kind, api.tensor)
         #: The types that answers may have where functions return tensors.
         self.kept = kept
         self.metadata = metadata
@@ -119,7 +122,7 @@ class Judge:
 
     def is_lost(self, expected: Any, actual: Any) -> bool:
         """Return whether a result is no instance where plain tensors give a tensor."""
-        return lost(expected, actual, self.kept, self.api.tensor)
+        return lost(expected, actual, (*self.kept, self.relatives), self.api.tensor)
 
     def carried(self, instance: Any) -> list[tuple[Metadata, Any]]:
         """Return what an instance carries before a call."""
@@ -157,7 +160,7 @@ class Judge:
 
     def _dense(self, row: AuditRow, value: Any, where: str) -> Any:
         try:
-            return mapped(value, self.maker.dense, self.kind)
+            return mapped(value, self.maker.dense, self.relatives)
         except BaseException as error:
             let_through(error)
             row.value, row.difference = ValueCheck.DIFFERS, f"{where}to_dense raises {described(error)}"
@@ -197,7 +200,7 @@ class Judge:
         name = _parameter(function, key)
         where = AFTERWARDS if key == attempt.place[0] else f"{name} afterwards: "
         try:
-            dense = mapped(actual, self.maker.dense, self.kind)
+            dense = mapped(actual, self.maker.dense, self.relatives)
         except BaseException as error:
             let_through(error)
             self._record(row, f"{where}to_dense raises {described(error)}")

@@ -307,6 +307,9 @@ def print_package(report: PackageReport, file: IO[str]) -> None:
             for name, reason in left_out:
                 print(f"  {name}: {reason}", file=file)
     totals = report.results.totals
+    if not totals.called:  # A percentage of no calls would say that all is well.
+        print(f"{report.package}: nothing was audited", file=file)
+        return
     print(
         f"{report.package}: {counted(len(report.reports), 'type')}, {totals.passed} of "
         f"{counted(totals.called, 'call')} answered with nothing wrong: {totals.coverage:.1f} %",

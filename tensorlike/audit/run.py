@@ -680,7 +680,7 @@ class Auditor:
             row.type_lost = not (target or function.nowrap or given_back(attempt, result)) and self.judge.is_lost(
                 attempt.expected, result
             )
-            plain = trace.fell_back and (trace.by_policy or not has_instance(result, self.kind))
+            plain = trace.fell_back and (trace.by_policy or not has_instance(result, self.judge.relatives))
         if plain:
             row.outcome = Outcome.THROUGH_PLAIN
         elif row.type_lost:

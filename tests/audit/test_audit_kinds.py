@@ -14,6 +14,7 @@ import tensorlike as tl
 from tensorlike.__main__ import main
 from tensorlike.audit import AuditError, Outcome, audit
 from tensorlike.audit.making import a
+from tensorlike.audit.model import ValueCheck
 
 ROOT = Path(__file__).parents[2]
 
@@ -87,6 +88,44 @@ def test_plain_results() -> None:
     numbers = audit(Numbers, only="tensorlike.add", plain_results="ok")
     assert {row.outcome for row in numbers.rows if row.called} == {Outcome.TYPE_LOST}
     assert numbers.totals.outcomes == {Outcome.WRONG_VALUE: 3}
+
+
+class Operators:
+    """The base of types that answer for each other."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        dense = lambda value: value.tensor if isinstance(value, Operators) else value
+        result = func(*map(dense, args), **{key: dense(value) for key, value in (kwargs or {}).items()})
+        kind = {"neg": Scaled, "exp": Operators, "log": Wrong}.get(func.__name__, cls)
+        return kind(result + 1 if kind is Wrong else result) if isinstance(result, tl.Tensor) else result
+
+
+class Diagonal(Operators):
+    pass
+
+
+class Scaled(Operators):
+    pass
+
+
+class Wrong(Operators):
+    pass
+
+
+def test_relatives_answer_for_a_type() -> None:
+    """Another subclass of the class with the handler is read as an instance is; the base has lost the type."""
+    only = ["tensorlike.cos", "tensorlike.neg", "tensorlike.exp", "tensorlike.log"]
+    report = audit(Diagonal, from_dense=Diagonal, to_dense=lambda o: o.tensor, only=only, methods="none")
+    found = {row.function.rpartition(".")[2]: row for row in report.rows if row.operand == "input"}
+    assert found["cos"].verdict is found["neg"].verdict is Outcome.INHERITED
+    assert found["neg"].value is ValueCheck.EQUAL
+    assert found["exp"].type_lost
+    assert not found["exp"].passed
+    assert found["log"].verdict is Outcome.WRONG_VALUE
 
 
 @pytest.mark.parametrize(

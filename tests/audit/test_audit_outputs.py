@@ -217,6 +217,19 @@ def test_all_types_of_a_package(package: Path, capsys: pytest.CaptureFixture[str
     assert main(["audit", "--all", "kinds_of_tensors", "kinds_of_tensors.types:Right"]) == 2
 
 
+def test_a_package_of_which_nothing_is_audited_is_no_success(
+    package: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (package / "needy_kinds.py").write_text(
+        "class Needy:\n    def __init__(self, t): pass\n    def __torch_function__(self, *args): return 1\n"
+    )
+    assert main(["audit", "--all", "needy_kinds", "--fail-under", "90"]) == 2
+    printed = capsys.readouterr()
+    assert "needy_kinds: nothing was audited" in printed.out
+    assert "%" not in printed.out
+    assert "nothing of needy_kinds was audited" in printed.err
+
+
 def test_what_is_meant_holds_for_all_types_of_a_package(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Options that say what types mean to do, and how many are audited at a time, were dropped with `--all`."""
     all_of_it = ("audit", "--all", "kinds_of_tensors", "--only=tensorlike.neg", "--only=tensorlike.Tensor.item")
