@@ -16,8 +16,8 @@ import numpy as np
 
 from . import __version__
 from ._native import core, reason
-from .tensor.runtime import run_quietly
-from .tensor.threads import get_num_threads
+from .tensor.declarations.runtime import run_quietly
+from .tensor.declarations.threads import get_num_threads
 
 __all__ = ["parallel_info", "show", "show_config"]
 

@@ -35,8 +35,10 @@ from .autograd import (
 )
 from .dispatch import TorchFunctionMode, overridable
 from .tensor import Parameter, Tensor
+from .tensor.creation.device_context import get_default_device, set_default_device
+from .tensor.declarations.namespaces import fill as _fill
+from .tensor.declarations.threads import get_num_threads, set_num_threads
 from .tensor.device import device
-from .tensor.device_context import get_default_device, set_default_device
 from .tensor.dtypes import (
     bfloat16,
     bool,
@@ -68,7 +70,7 @@ from .tensor.dtypes import (
     uint64,
 )
 from .tensor.generator import Generator, default_generator
-from .tensor.layouts import (
+from .tensor.memory.layouts import (
     channels_last,
     channels_last_3d,
     contiguous_format,
@@ -82,11 +84,9 @@ from .tensor.layouts import (
     sparse_csr,
     strided,
 )
-from .tensor.memory import empty_cache, memory_stats, set_memory_cache_limit
-from .tensor.namespaces import fill as _fill
+from .tensor.memory.results import empty_cache, memory_stats, set_memory_cache_limit
 from .tensor.size import Size
 from .tensor.storage import TypedStorage, UntypedStorage
-from .tensor.threads import get_num_threads, set_num_threads
 
 #: Submodules imported on first use, which keeps the import of the package fast.
 LAZY = (
@@ -150,7 +150,7 @@ _LAZY_FUNCTIONS = {
     "classes": "library.classes",
     "compile": "compiler",
     "fork": "futures",
-    "from_file": "tensor.mapped_files",
+    "from_file": "tensor.creation.mapped_files",
     "init_num_threads": "_settings",
     "dsmm": "sparse.products",
     "install_as_torch": "as_torch",
@@ -159,7 +159,7 @@ _LAZY_FUNCTIONS = {
     "save": "serialization",
     "_sparse_coo_tensor_unsafe": "sparse",
     "set_anomaly_enabled": "autograd.anomaly",
-    "set_printoptions": "tensor.printing",
+    "set_printoptions": "tensor.conversion.printing",
     "show_config": "__config__",
     "sparse_coo_tensor": "sparse",
     "thread_safe_generator": "random",
@@ -178,7 +178,7 @@ _LAZY_FUNCTIONS = {
          "CharTensor", "ComplexDoubleStorage", "ComplexFloatStorage", "DoubleStorage", "DoubleTensor", "FloatStorage",
          "FloatTensor", "HalfStorage", "HalfTensor", "IntStorage", "IntTensor", "LongStorage", "LongTensor",
          "ShortStorage", "ShortTensor", "Storage", "set_default_tensor_type"),
-        "tensor.legacy_types",
+        "tensor.creation.legacy_types",
     ),
     **dict.fromkeys(
         ("are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_float32_matmul_precision",
@@ -226,7 +226,7 @@ def __getattr__(name: str) -> object:
     if name in _LAZY_FUNCTIONS:
         return getattr(_importlib.import_module(f"{__name__}.{_LAZY_FUNCTIONS[name]}"), name)
     if name[-1] == "_" and not name.startswith("_"):
-        from .tensor.inplace_functions import inplace_function
+        from .tensor.declarations.inplace_functions import inplace_function
 
         found = inplace_function(name)
         if found is not None:
@@ -236,6 +236,6 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    from .tensor.inplace_functions import inplace_functions
+    from .tensor.declarations.inplace_functions import inplace_functions
 
     return sorted({*globals(), *LAZY, *_LAZY_FUNCTIONS, *(form.name for form in inplace_functions())})

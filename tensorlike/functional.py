@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tensorlike.tensor.namespaces import public_names
+from tensorlike.tensor.declarations.namespaces import public_names
 
 #: The names, which are those of the main namespace.
 NAMES = (

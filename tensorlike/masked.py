@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tensorlike._absent import explain_absent_names as _explain_absent_names
 
-from .tensor.namespaces import fill as _fill
+from .tensor.declarations.namespaces import fill as _fill
 
 _explain_absent_names(__name__)
 

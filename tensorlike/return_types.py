@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tensorlike._absent import explain_absent_names
 
-from .tensor.named_results import return_type as _return_type
+from .tensor.declarations.named_results import return_type as _return_type
 
 explain_absent_names(__name__)
 

@@ -2,8 +2,8 @@
 
     python tools/audit_packages.py [PACKAGE...] [--torch-python PYTHON]
 
-PYTHON has the packages, PyTorch and tensorlike; benchmarks/package_audits/pyproject.toml says how instances of types are
-made that need more than a tensor. What stands as confirmed in the results is checked by hand, and kept.
+PYTHON has the packages, PyTorch and tensorlike; benchmarks/package_audits/pyproject.toml says how instances are made of
+types that need more than a tensor. What stands as confirmed in the results is checked by hand, and kept.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main() -> int:
         row["confirmed"] = known.get(package, {}).get("confirmed", "")
         known[package] = row
         print(json.dumps({key: value for key, value in row.items() if key != "confirmed"}), flush=True)
-    data["date"] = datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat()
+    data["date"] = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     data["machine"] = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     data["packages"] = [known[name] for name in sorted(known)]
     RESULTS.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -50,9 +50,9 @@ KNOWN = {
     "Indices": "from tensorlike.tensor.types import Indices",
     "Iterable": "from collections.abc import Iterable",
     "Iterator": "from collections.abc import Iterator",
-    "Layout": "from tensorlike.tensor.layouts import layout as Layout",
+    "Layout": "from tensorlike.tensor.memory.layouts import layout as Layout",
     "Literal": "from typing import Literal",
-    "MemoryFormat": "from tensorlike.tensor.layouts import memory_format as MemoryFormat",
+    "MemoryFormat": "from tensorlike.tensor.memory.layouts import memory_format as MemoryFormat",
     "ModuleType": "from types import ModuleType",
     "Node": "from tensorlike.autograd.node import Node",
     "np": "import numpy as np",
@@ -487,8 +487,8 @@ def stubs() -> dict[Path, str]:
     import tensorlike
     from tensorlike.dispatch.registry import REGISTRY, UNLISTED
     from tensorlike.overrides.variants import operators
-    from tensorlike.tensor.inplace_functions import inplace_functions
-    from tensorlike.tensor.namespaces import FILLED, public_names
+    from tensorlike.tensor.declarations.inplace_functions import inplace_functions
+    from tensorlike.tensor.declarations.namespaces import FILLED, public_names
 
     for name in tensorlike.LAZY:
         if name != "dask":  # It needs Dask, and declares nothing.

@@ -61,7 +61,7 @@ def _packages() -> str:
     lines = [
         f"{data['date']}, {data['machine']}, torch {rows[0]['torch']}.",
         "",
-        "| package | types | left out | calls | passed | refused | signature | raised | type lost | wrong value | seconds |",
+        "| package | types | left out | calls | passed | refused | signature | raised | type lost | wrong value | s |",
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     lines += [

@@ -11,7 +11,7 @@ takes_one(PyObject *const *args, Py_ssize_t count, PyObject *keywords, PyArrayOb
     return *array != NULL;
 }
 
-/* `detached` in tensor/views.py. */
+/* `detached` in tensor/memory/views.py. */
 static PyObject *
 handle_detached(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {

@@ -1,5 +1,5 @@
 /* Elementwise operations whose kernel is a ufunc, on plain tensors of one dtype: `elementwise_operands` in
- * tensor/calls.py says which forms these are.
+ * tensor/declarations/calls.py says which forms these are.
  *
  * Note [The inner loop of a ufunc]
  * A call of a ufunc takes 300 ns, of which the loop over four elements is 4: the rest finds the loop, makes an iterator

@@ -1,7 +1,7 @@
 /* Recording: the twin of the function `record(result, *values)`, which makes a tensor and its node.
  *
  * A Recorder is that function: it interprets what the declaration says is saved, and by whom it is used, and calls the
- * Python function for every call that it does not know. See tensor/recording.py.
+ * Python function for every call that it does not know. See tensor/declarations/recording.py.
  */
 #include "families.h"
 

@@ -109,7 +109,7 @@ extern Graph graph;
 
 typedef struct {
     Py_ssize_t offset;
-    bool only_tensors; /* a number is kept: see `_released` in tensor/recording.py */
+    bool only_tensors; /* a number is kept: see `_released` in tensor/declarations/recording.py */
 } Released;
 
 typedef struct Program Program;

@@ -1,7 +1,7 @@
 /* Views of plain tensors: indexing, shapes, and the order of dimensions.
  *
  * A kind of view computes the geometry of its result from that of its operand; making the array and the tensor around
- * it is the same for all. The autograd state of a view is that of `view_of` in tensor/views.py.
+ * it is the same for all. The autograd state of a view is that of `view_of` in tensor/memory/views.py.
  */
 #include "families.h"
 
@@ -411,7 +411,7 @@ is_readable(PyObject *counter)
            PyLong_CheckExact(PyList_GET_ITEM(counter, 0));
 }
 
-/* Return the tensor of a view, with the state that `view_of` in tensor/views.py gives it: a new reference, NULL with an
+/* Return the tensor of a view, with the state that `view_of` in tensor/memory/views.py gives it: a new reference, NULL with an
  * exception, or LEFT_TO_PYTHON. */
 static PyObject *
 view_of(TensorObject *source, PyArrayObject *array, Geometry *geometry, bool recorded)

@@ -12,7 +12,7 @@ from typing import Any, Final
 from tensorlike._absent import explain_absent_names
 from tensorlike._library_name import LIBRARY
 from tensorlike._native import function_types
-from tensorlike.tensor.inplace_functions import inplace_functions
+from tensorlike.tensor.declarations.inplace_functions import inplace_functions
 
 __all__ = ["adapt_all", "adapting_spec", "found_at_home", "home_module", "home_of", "restore_all"]
 

@@ -24,7 +24,7 @@ from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Parameter
 from tensorlike.dispatch.wrap import form_called_in
 from tensorlike.overrides.introspection import get_default_nowrap_functions, public_rows
-from tensorlike.tensor.creation import as_tensor
+from tensorlike.tensor.creation.filled import as_tensor
 from tensorlike.tensor.generator import get_rng_state, manual_seed, set_rng_state
 from tensorlike.tensor.tensor import Tensor
 

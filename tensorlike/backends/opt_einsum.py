@@ -12,7 +12,7 @@ import sys
 from contextlib import AbstractContextManager
 from typing import Any
 
-from tensorlike.tensor import contraction_order
+from tensorlike.operations.linalg import contraction_order
 
 from ._flags import FlagModule, switched
 from ._flags import set_flags as _set_flags

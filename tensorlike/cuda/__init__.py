@@ -20,10 +20,10 @@ from tensorlike._above import above
 from tensorlike._absent import absent as _absent
 from tensorlike.tensor.backends import backend_for, cuda_device_count
 from tensorlike.tensor.backends.backend import Backend
+from tensorlike.tensor.creation.legacy_types import STORAGES, TENSORS
 from tensorlike.tensor.device import as_device
 from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.generator import default_generator_of
-from tensorlike.tensor.legacy_types import STORAGES, TENSORS
 from tensorlike.tensor.tensor import Tensor
 
 __all__ = [

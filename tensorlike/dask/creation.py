@@ -12,7 +12,7 @@ from dask.layers import ArrayBlockIdDep, ArrayChunkShapeDep, ArraySliceDep
 
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
-from tensorlike.tensor import creation
+from tensorlike.tensor.creation import filled as creation
 from tensorlike.tensor.device import as_device
 from tensorlike.tensor.dims import size_argument
 from tensorlike.tensor.dtypes import dtype_of

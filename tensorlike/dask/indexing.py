@@ -12,8 +12,8 @@ from tensorlike.operations.elementwise import conditional
 from tensorlike.operations.indexing import copies, masks
 from tensorlike.operations.linalg import diagonals
 from tensorlike.operations.shape import rearranging
+from tensorlike.tensor.creation.from_data import tensor as tensor_of
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.from_data import tensor as tensor_of
 from tensorlike.tensor.tensor import Tensor
 
 from .chunked import Method, called, is_chunked, name_of, refused, rule

@@ -15,7 +15,7 @@ from dask.tokenize import tokenize
 
 from tensorlike.autograd.grad_mode import grad_enabled, recording_block
 from tensorlike.dispatch.pytree import instances, leaves, map_leaves
-from tensorlike.tensor.runtime import broadcast_error
+from tensorlike.tensor.declarations.runtime import broadcast_error
 from tensorlike.tensor.tensor import Tensor
 
 from .chunked import ChunkedTensor, called, chunked, is_chunked, numpy_meta, sample_of

@@ -9,8 +9,8 @@ import dask.array as da
 import numpy as np
 
 from tensorlike.autograd.grad_mode import recording_block
+from tensorlike.tensor.creation.from_data import as_tensor
 from tensorlike.tensor.dtypes import as_numpy_dtype, dtype_of
-from tensorlike.tensor.from_data import as_tensor
 from tensorlike.tensor.tensor import Tensor
 
 from .chunked import AsType, ChunkedTensor, chunked, is_chunked, numpy_meta

@@ -18,8 +18,8 @@ from tensorlike.autograd.node import Node, edge_of, next_sequence_number
 from tensorlike.autograd.tensor_base import wrap_as
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.pytree import instances
-from tensorlike.tensor.declaration import Declaration
-from tensorlike.tensor.recording import DIFFERENTIABLE, save
+from tensorlike.tensor.declarations.declaration import Declaration
+from tensorlike.tensor.declarations.recording import DIFFERENTIABLE, save
 from tensorlike.tensor.tensor import Tensor
 
 from .chunked import ChunkedTensor, chunked, rule, sample_of

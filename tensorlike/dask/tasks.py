@@ -20,8 +20,8 @@ from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.pytree import map_leaves
 from tensorlike.tensor.backends import backend_of
-from tensorlike.tensor.declaration import DECLARATIONS
-from tensorlike.tensor.from_data import tensor as tensor_of
+from tensorlike.tensor.creation.from_data import tensor as tensor_of
+from tensorlike.tensor.declarations.declaration import DECLARATIONS
 from tensorlike.tensor.tensor import Tensor
 
 __all__ = ["ChunkCall", "ChunkError", "ChunkFunction", "Place", "array_in", "chunk_from", "only", "picked", "portable"]

@@ -15,9 +15,9 @@ from tensorlike._originals import tl
 from tensorlike.autograd import Function, enable_grad
 from tensorlike.autograd.function import FunctionMeta
 from tensorlike.autograd.tensor_base import TensorBase, version_counter
+from tensorlike.tensor.creation.from_data import finish
 from tensorlike.tensor.device import device
 from tensorlike.tensor.dtypes import as_numpy_dtype, dtype
-from tensorlike.tensor.from_data import finish
 from tensorlike.tensor.storage import Memory
 from tensorlike.tensor.tensor import Tensor
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tensorlike.autograd import Function, enable_grad, grad, is_grad_enabled, no_grad
 from tensorlike.autograd.function import FunctionMeta
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.tensor.creation import zeros
+from tensorlike.tensor.creation.filled import zeros
 from tensorlike.utils._pytree import tree_flatten, tree_unflatten
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tensorlike._absent import explain_absent_names as _explain_absent_names
-from tensorlike.tensor.namespaces import fill as _fill
+from tensorlike.tensor.declarations.namespaces import fill as _fill
 
 _explain_absent_names(__name__)
 

@@ -6,7 +6,7 @@ Source: PyTorch's `torch.onnx.operators`.
 from __future__ import annotations
 
 from tensorlike.tensor import Tensor
-from tensorlike.tensor.creation import tensor
+from tensorlike.tensor.creation.filled import tensor
 from tensorlike.tensor.dtypes import int64
 
 __all__ = ["reshape_from_tensor_shape", "shape_as_tensor"]

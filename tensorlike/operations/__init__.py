@@ -33,6 +33,7 @@ import tensorlike.operations.indexing.searching
 import tensorlike.operations.indexing.sorting
 import tensorlike.operations.indexing.written_values
 import tensorlike.operations.linalg.checks
+import tensorlike.operations.linalg.contraction_order
 import tensorlike.operations.linalg.contractions
 import tensorlike.operations.linalg.decompositions
 import tensorlike.operations.linalg.determinants

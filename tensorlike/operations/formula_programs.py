@@ -19,11 +19,11 @@ from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.signature import ONE
 from tensorlike.operations.linalg.matrix_kernels import WITH_DOT
-from tensorlike.tensor.operands import allows_none, allows_number, operands_of
+from tensorlike.tensor.declarations.operands import allows_none, allows_number, operands_of
 
 if TYPE_CHECKING:
-    from tensorlike.tensor.declaration import Declaration
-    from tensorlike.tensor.recording import Recorded
+    from tensorlike.tensor.declarations.declaration import Declaration
+    from tensorlike.tensor.declarations.recording import Recorded
 
 __all__ = ["Symbol", "program_of"]
 

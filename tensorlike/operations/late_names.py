@@ -15,19 +15,12 @@ from tensorlike.autograd import engine, grad_mode, inference, node
 from tensorlike.operations.indexing import gather, getitem, written_values
 from tensorlike.operations.memory import inplace
 from tensorlike.operations.shape import expanding, joining
-from tensorlike.tensor import (
-    backends,
-    creation,
-    device,
-    device_context,
-    forms,
-    legacy,
-    parameter,
-    protocols,
-    recording,
-    tensor,
-    views,
-)
+from tensorlike.tensor import backends, device, parameter, tensor
+from tensorlike.tensor.conversion import protocols
+from tensorlike.tensor.creation import device_context, legacy
+from tensorlike.tensor.creation import filled as creation
+from tensorlike.tensor.declarations import forms, recording
+from tensorlike.tensor.memory import views
 
 from . import formula_programs
 

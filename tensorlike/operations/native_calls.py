@@ -17,12 +17,12 @@ from tensorlike.dispatch.collect import numpy_names
 from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC
-from tensorlike.tensor.calls import elementwise_operands, writes_directly
-from tensorlike.tensor.declaration import Declaration
-from tensorlike.tensor.operands import allows_number
+from tensorlike.tensor.declarations.calls import elementwise_operands, writes_directly
+from tensorlike.tensor.declarations.declaration import Declaration
+from tensorlike.tensor.declarations.operands import allows_number
+from tensorlike.tensor.declarations.threads import LARGE
 from tensorlike.tensor.parameter import Parameter
 from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.threads import LARGE
 
 from . import native_families
 

@@ -22,11 +22,11 @@ from tensorlike.operations.linalg import matmul
 from tensorlike.operations.nn import activation
 from tensorlike.operations.reductions import minmax, row_kernels, softmax, sums
 from tensorlike.operations.shape import expanding, joining, reshaping
-from tensorlike.tensor import conversion
-from tensorlike.tensor.declaration import Declaration
+from tensorlike.tensor.conversion import casting as conversion
+from tensorlike.tensor.declarations.declaration import Declaration
+from tensorlike.tensor.memory.views import UNDER_NO_GRAD
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.tensor import Tensor as TensorType
-from tensorlike.tensor.views import UNDER_NO_GRAD
 
 __all__ = ["attach"]
 

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.backends import backend_of
-from tensorlike.tensor.runtime import dtype_name, number_array, wrong_type
+from tensorlike.tensor.declarations.runtime import dtype_name, number_array, wrong_type
 
 
 def require_tensor(function: str, value: Any, argument: str = "input", position: int | None = 1) -> Any:

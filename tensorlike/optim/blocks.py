@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from tensorlike.dispatch.core import TENSORS
-from tensorlike.tensor.runtime import run_quietly
-from tensorlike.tensor.threads import in_parts
-from tensorlike.tensor.views import bump
+from tensorlike.tensor.declarations.runtime import run_quietly
+from tensorlike.tensor.declarations.threads import in_parts
+from tensorlike.tensor.memory.views import bump
 
 __all__ = ["in_blocks"]
 

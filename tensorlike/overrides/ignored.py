@@ -18,10 +18,10 @@ from tensorlike.autograd.grad_mode import is_grad_enabled, is_inference_mode_ena
 from tensorlike.dispatch.api import overridable
 from tensorlike.dispatch.registry import ignore
 from tensorlike.serialization import load, save
-from tensorlike.tensor.device_context import get_default_device, set_default_device
+from tensorlike.tensor.conversion.printing import set_printoptions
+from tensorlike.tensor.creation.device_context import get_default_device, set_default_device
+from tensorlike.tensor.creation.legacy_types import set_default_tensor_type
 from tensorlike.tensor.dtypes import get_default_dtype, set_default_dtype
-from tensorlike.tensor.legacy_types import set_default_tensor_type
-from tensorlike.tensor.printing import set_printoptions
 from tensorlike.tensor.tensor import Tensor
 
 __all__ = ["asked", "unlisted", "without_operands"]

@@ -31,7 +31,7 @@ from typing import Any
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import STATE, plan_for, unanswered
 from tensorlike.dispatch.operation import Form, form_of
-from tensorlike.tensor.forms import operator_of
+from tensorlike.tensor.declarations.forms import operator_of
 from tensorlike.tensor.tensor import Tensor
 
 from .policies import refuse

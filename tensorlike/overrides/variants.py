@@ -19,7 +19,7 @@ from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import INPLACE, INPLACE_VIEW, NAMESAKE, REFLECTED, Form, Operation
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.signature import POSITIONAL, VARIADIC
-from tensorlike.tensor.inplace_functions import inplace_functions
+from tensorlike.tensor.declarations.inplace_functions import inplace_functions
 from tensorlike.tensor.tensor import Tensor
 
 __all__ = ["NAMED", "Handler", "entries_of", "equal", "exactly", "forms_of", "operators"]

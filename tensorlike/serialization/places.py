@@ -11,8 +11,8 @@ from typing import Any, Final
 from tensorlike._library_name import LIBRARY
 from tensorlike._originals import tl
 from tensorlike.tensor.backends import cuda_device_count
+from tensorlike.tensor.creation.legacy_types import TENSORS
 from tensorlike.tensor.device import device as Device
-from tensorlike.tensor.legacy_types import TENSORS
 
 __all__ = [
     "default_restore_location",

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ..tensor.namespaces import fill as _fill
+from ..tensor.declarations.namespaces import fill as _fill
 
 __all__ = _fill(__name__)

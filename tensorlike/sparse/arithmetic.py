@@ -11,7 +11,7 @@ from tensorlike.dispatch.operation import form_of
 from tensorlike.overrides.writing import implements
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.views import bump, check_inplace
+from tensorlike.tensor.memory.views import bump, check_inplace
 
 from .coordinates import Coordinates
 from .policy import on_values

@@ -16,11 +16,11 @@ from tensorlike.autograd.tensor_base import version_counter, wrap, wrap_as
 from tensorlike.overrides.writing import implements
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.backends import backend_of, device_of, namespace_of
+from tensorlike.tensor.conversion.printing import _options, _with_suffixes, format_tensor
+from tensorlike.tensor.declarations.runtime import copied, dtype_name
 from tensorlike.tensor.dtypes import default_complex, default_float, dtype_of
 from tensorlike.tensor.history import set_requires_grad
-from tensorlike.tensor.layouts import sparse_coo
-from tensorlike.tensor.printing import _options, _with_suffixes, format_tensor
-from tensorlike.tensor.runtime import copied, dtype_name
+from tensorlike.tensor.memory.layouts import sparse_coo
 from tensorlike.tensor.serialization import attributes_of
 
 from .coordinates import Coordinates

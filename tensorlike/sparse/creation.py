@@ -11,11 +11,11 @@ from tensorlike._originals import tl
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import factory
+from tensorlike.tensor.declarations.declare import factory
 from tensorlike.tensor.device import as_device
 from tensorlike.tensor.history import set_requires_grad
-from tensorlike.tensor.layouts import layout as Layout
-from tensorlike.tensor.layouts import sparse_coo
+from tensorlike.tensor.memory.layouts import layout as Layout
+from tensorlike.tensor.memory.layouts import sparse_coo
 
 from .coordinates import keys_of
 from .tensor import at_places, from_values, is_sparse, sparse

@@ -11,7 +11,7 @@ from tensorlike.dispatch.operation import Form, form_of, operation_of
 from tensorlike.dispatch.pytree import map_leaves
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declaration import Declaration
+from tensorlike.tensor.declarations.declaration import Declaration
 from tensorlike.transforms.levels import functional_of
 
 __all__ = ["on_values", "other_functions", "plain_operand"]

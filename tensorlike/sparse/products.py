@@ -11,7 +11,7 @@ from tensorlike.autograd.tensor_base import wrap
 from tensorlike.overrides.writing import implements
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.backends import namespace_of, scipy_sparse
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.declarations.runtime import dtype_name
 
 from .tensor import SparseTensor, coalesced, from_values, is_sparse, record, refused, sparse, to_dense, values_of
 

@@ -28,7 +28,7 @@ from tensorlike.autograd.tensor_base import version_counter, wrap, wrap_as
 from tensorlike.overrides.writing import TensorLike
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.views import bump
+from tensorlike.tensor.memory.views import bump
 from tensorlike.transforms.description import NoArray
 
 from .coordinates import Coordinates, keys_of

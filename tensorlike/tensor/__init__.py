@@ -3,9 +3,9 @@
 # Note [A package that is a function]
 The attribute `tensor` of `tensorlike` is the function `tl.tensor(data)`, as in PyTorch, and hides this package as an
 attribute, though the import system finds it. Attributes are looked up on the function: in `import
-tensorlike.tensor.runtime as r`, which reads one name after the other, and in `tl.tensor.runtime`. So the function gets
-the public names and the modules of this package as attributes, also those imported later. It stays a plain function
-otherwise.
+tensorlike.tensor.size as s`, which reads one name after the other, and in `tl.tensor.size`. So the function gets the
+public names, the modules and the packages of this package as attributes, also those imported later. It stays a plain
+function otherwise.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import Any
 
 from tensorlike.autograd.tensor_base import PROVIDED as _PROVIDED
 
-from . import declare, history, runtime, views
+from . import history
+from .declarations import declare, runtime
+from .memory import views
 from .tensor import Tensor
 
 history.install(declare.tensor_method)
@@ -24,34 +26,13 @@ _PROVIDED.add_arrays, _PROVIDED.copy_array = runtime.add_arrays, runtime.copied
 _PROVIDED.array_guard, _PROVIDED.views = runtime.device_guard, views
 _PROVIDED.root_edge, _PROVIDED.grad_of_root = history.root_edge, history.grad_of_root
 
-from . import (  # noqa: E402, F401
-    absent_kinds,
-    attributes,
-    conversion,
-    creation,
-    dlpack,
-    inclusive_range,
-    protocols,
-    queries,
-    random_creation,
-    sparse_methods,
-    strided_creation,
-)
-from .from_data import tensor as _tensor  # noqa: E402
+from . import absent_kinds, attributes, queries, sparse_methods  # noqa: E402, F401
+from .conversion import casting, protocols  # noqa: E402, F401
+from .creation import dlpack, filled, inclusive_range, sampling, strided  # noqa: E402, F401
+from .creation.from_data import tensor as _tensor  # noqa: E402
 from .parameter import Parameter  # noqa: E402
 
-__all__ = [
-    "Parameter",
-    "Tensor",
-    "attributes",
-    "conversion",
-    "creation",
-    "dlpack",
-    "protocols",
-    "queries",
-    "random_creation",
-    "strided_creation",
-]
+__all__ = ["Parameter", "Tensor"]
 
 
 class _Package(ModuleType):

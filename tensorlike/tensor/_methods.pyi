@@ -11,7 +11,7 @@ from tensorlike.dispatch.protocol import SupportsTorchFunction
 from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.generator import Generator
-from tensorlike.tensor.layouts import layout as Layout, memory_format as MemoryFormat
+from tensorlike.tensor.memory.layouts import layout as Layout, memory_format as MemoryFormat
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.storage import TypedStorage, UntypedStorage
 from tensorlike.tensor.tensor import Tensor

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .declare import composite, tensor_method, tensor_property
+from .declarations.declare import composite, tensor_method, tensor_property
 from .tensor import Tensor
 
 __all__: list[str] = []

@@ -8,7 +8,7 @@ from tensorlike.autograd.node import Node, edge_of
 from tensorlike.autograd.tensor_base import TensorBase, no_history, version_counter
 
 from .backends import address_of, data_pointer, device_of
-from .declare import tensor_method, tensor_property
+from .declarations.declare import tensor_method, tensor_property
 from .device import device as Device
 from .dims import one_dim
 from .dtypes import dtype as Dtype
@@ -22,13 +22,13 @@ from .history import (
     set_post_accumulate_hooks,
     set_requires_grad,
 )
-from .layouts import format_name, is_arranged, strided
-from .layouts import layout as Layout
+from .memory.layouts import format_name, is_arranged, strided
+from .memory.layouts import layout as Layout
+from .memory.views import untracked
 from .size import Size, size_from_shape
 from .storage import is_shared as is_shared_memory
 from .storage import owner_of
 from .tensor import Tensor
-from .views import untracked
 
 __all__: list[str] = []
 

@@ -10,7 +10,7 @@ from tensorlike._library_name import LIBRARY
 
 if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
     from .backends import cuda_is_available
-    from .device_context import DeviceContext, innermost_context
+    from .creation.device_context import DeviceContext, innermost_context
 
 __all__ = ["add_type", "as_device", "cpu", "device", "meta"]
 

@@ -18,7 +18,7 @@ from tensorlike.dispatch.tracebacks import explained
 
 from .backends import check_same_device
 from .dtypes import as_numpy_dtype, dtype_of
-from .views import alias_of, detached, retain
+from .memory.views import alias_of, detached, retain
 
 if TYPE_CHECKING:
     from .tensor import Tensor

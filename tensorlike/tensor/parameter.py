@@ -9,14 +9,14 @@ from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import register_plain
 from tensorlike.dispatch.protocol import SupportsTorchFunction, is_tensor_like
 
-from .creation import empty
+from .creation.filled import empty
 from .history import set_requires_grad
+from .memory.views import detached
 from .serialization import attributes_of, reduce_tensor
 from .tensor import Tensor, disabled_torch_function
-from .views import detached
 
 if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
-    from .protocols import retyped_leaf
+    from .conversion.protocols import retyped_leaf
 
 __all__ = ["Parameter"]
 

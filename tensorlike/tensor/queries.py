@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from tensorlike.autograd.tensor_base import TensorBase
 
 from . import promotion
-from .declare import composite, factory
+from .declarations.declare import composite, factory
+from .declarations.runtime import is_number, wrong_type
 from .dtypes import as_numpy_dtype, dtype_of
 from .dtypes import dtype as Dtype
-from .runtime import is_number, wrong_type
 from .storage import TypedStorage, UntypedStorage
 from .types import Number
 

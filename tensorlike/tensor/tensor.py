@@ -14,15 +14,15 @@ from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.tracebacks import shorten
 
+from .memory.views import alias_of
 from .propagation import check_declaration, copy_attributes, finalized, settled
-from .views import alias_of
 
 __all__ = ["Tensor", "converted", "disabled_torch_function", "nowrap_functions"]
 
 if TYPE_CHECKING:
     # The methods attached by the declarations, written by tools/generate_stubs.py for type checkers.
     from ._methods import TensorMethods
-    from .legacy import legacy_tensor  # Given when the package is loaded: see Note [Calls import nothing].
+    from .creation.legacy import legacy_tensor  # Given when the package is loaded: see Note [Calls import nothing].
 else:
     TensorMethods = object
 

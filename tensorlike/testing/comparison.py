@@ -14,7 +14,7 @@ from tensorlike._originals import tl
 from tensorlike.audit.making import TO_DENSE
 from tensorlike.dispatch import DisableTorchFunctionSubclass, handle_torch_function, has_torch_function
 from tensorlike.dispatch.errors import function_name
-from tensorlike.tensor.creation import as_tensor
+from tensorlike.tensor.creation.filled import as_tensor
 from tensorlike.tensor.tensor import Tensor
 
 __all__ = ["assert_allclose", "assert_close"]

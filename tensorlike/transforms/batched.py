@@ -24,11 +24,11 @@ from tensorlike.operations.shape import resizing
 from tensorlike.operations.shape.joining import stack
 from tensorlike.tensor.backends import data_pointer
 from tensorlike.tensor.dtypes import dtype_of
+from tensorlike.tensor.memory.views import detached
 from tensorlike.tensor.promotion import can_cast
 from tensorlike.tensor.queries import result_type
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.views import detached
 
 from .levels import (
     Level,

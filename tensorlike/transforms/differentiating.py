@@ -11,7 +11,7 @@ from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
 from tensorlike.autograd.node import AccumulateGrad, edge_of
 from tensorlike.dispatch.state import STATE, restoring
 from tensorlike.dispatch.tracebacks import explained, named_errors, short_tracebacks
-from tensorlike.tensor.creation import eye
+from tensorlike.tensor.creation.filled import eye
 from tensorlike.tensor.tensor import Tensor
 
 from .batched import BatchedTensor

@@ -40,9 +40,9 @@ from tensorlike.dispatch.pytree import leaves
 from tensorlike.dispatch.pytree import map_leaves as tree_map
 from tensorlike.dispatch.state import STATE, Activation, State, deactivate
 from tensorlike.tensor.backends import device_of
+from tensorlike.tensor.memory.views import detached
 from tensorlike.tensor.propagation import copy_attributes
 from tensorlike.tensor.tensor import Tensor, converted
-from tensorlike.tensor.views import detached
 
 from .description import Described, NoArray
 

@@ -27,9 +27,9 @@ from tensorlike.autograd.tensor_base import move_state, no_history, wrap
 from tensorlike.dispatch.modes import TorchFunctionMode
 from tensorlike.dispatch.state import ALIVE, STATE, Activation, State, activate
 from tensorlike.tensor.backends import data_pointer, namespace_of, strided_view
-from tensorlike.tensor.runtime import device_guard
+from tensorlike.tensor.declarations.runtime import device_guard
+from tensorlike.tensor.memory.views import detached, part_of
 from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.views import detached, part_of
 
 from .batched import BatchedTensor, batched
 from .description import Described

@@ -5,7 +5,7 @@ import pytest
 
 import tensorlike as tl
 from tensorlike.audit.samples import SAMPLES, SampleInput
-from tensorlike.tensor.declare import DECLARATIONS
+from tensorlike.tensor.declarations.declare import DECLARATIONS
 
 FLOATING = ("float32", "float64", "complex128")
 

@@ -10,8 +10,8 @@ import pytest
 import tensorlike as tl
 from tensorlike.audit.samples import serving
 from tensorlike.dispatch.missing import MISSING
-from tensorlike.tensor.call_data import CallData
-from tensorlike.tensor.declare import DECLARATIONS, Promotion
+from tensorlike.tensor.declarations.call_data import CallData
+from tensorlike.tensor.declarations.declare import DECLARATIONS, Promotion
 from tests.helpers.values import mapped
 
 

@@ -112,66 +112,68 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "is_quantized is_sparse is_sparse_csr is_vulkan is_xla is_xpu"
     },
     "tensor/attributes.py": {DEVICE: "cpu cuda"},
-    "tensor/call_data.py": {"what is saved of an operand": "shape", "a kind of results": "tensor"},
-    "tensor/conversion.py": {
+    "tensor/declarations/call_data.py": {"what is saved of an operand": "shape", "a kind of results": "tensor"},
+    "tensor/conversion/casting.py": {
         "the names of methods that are declared together": "bfloat16 bool byte cdouble cfloat char complex double "
         "float half int long short __complex__ __float__ __int__",
     },
-    "tensor/creation.py": {DEVICE: "cpu", PARAMETER: "device size"},
-    "tensor/declaration.py": {
+    "tensor/creation/filled.py": {DEVICE: "cpu", PARAMETER: "device size"},
+    "tensor/declarations/declaration.py": {
         "what a formula of a derivative asks for": "grad",
         "a rule of `out`": "dtype",
         "an attribute of a node's class": "name",
         "how much an operation writes": "all",
     },
     "tensor/device.py": {DEVICE: "cpu cuda", "an attribute of a device": "index type"},
-    "tensor/device_context.py": {DEVICE: "cuda", PARAMETER: "device"},
-    "tensor/distributions.py": {DTYPE: "bfloat16"},
-    "tensor/dlpack.py": {DEVICE: "cpu cuda", PARAMETER: "copy", PROTOCOL: "__dlpack__"},
-    "tensor/dlpack_capsule.py": {"a field of DLPack's structures": "data dtype ndim tensor"},
+    "tensor/creation/device_context.py": {DEVICE: "cuda", PARAMETER: "device"},
+    "tensor/creation/random_arrays.py": {DTYPE: "bfloat16"},
+    "tensor/creation/dlpack.py": {DEVICE: "cpu cuda", PARAMETER: "copy", PROTOCOL: "__dlpack__"},
+    "tensor/creation/dlpack_capsule.py": {"a field of DLPack's structures": "data dtype ndim tensor"},
     "tensor/dtypes.py": {
         DTYPE: "bfloat16 bool complex float int",
         "an attribute of a dtype": "is_complex is_floating_point is_signed itemsize",
     },
-    "tensor/forms.py": {KIND: "alias", OPERATOR: "add eq ge gt le lt matmul mul ne pow sub"},
-    "tensor/formulas.py": {"a method of tensors that numbers lack": "conj"},
-    "tensor/from_data.py": {
+    "tensor/declarations/forms.py": {KIND: "alias", OPERATOR: "add eq ge gt le lt matmul mul ne pow sub"},
+    "tensor/declarations/formulas.py": {"a method of tensors that numbers lack": "conj"},
+    "tensor/creation/from_data.py": {
         PROTOCOL: "__array__ __dlpack__ __float__ __getitem__ __index__ __len__ dtype shape",
         DEVICE: "cpu",
         DTYPE: "bool",
     },
-    "tensor/legacy.py": {PARAMETER: "data device size storage", PROTOCOL: "__getitem__", "the method": "new"},
-    "tensor/legacy_types.py": {
+    "tensor/creation/legacy.py": {PARAMETER: "data device size storage", PROTOCOL: "__getitem__", "the method": "new"},
+    "tensor/creation/legacy_types.py": {
         DTYPE: "bfloat16 bool",
         DEVICE: "cpu cuda",
         PARAMETER: "device dtype",
         "the method": "new",
     },
-    "tensor/calls.py": {PARAMETER: "bool dim float int", "a rule of `out`": "dtype"},
-    "tensor/operands.py": {PARAMETER: "float int"},
+    "tensor/declarations/calls.py": {PARAMETER: "bool dim float int", "a rule of `out`": "dtype"},
+    "tensor/declarations/operands.py": {PARAMETER: "float int"},
     "operations/shared.py": {"the module": "numpy"},
     "operations/formula_programs.py": {
         OPERATOR: "add sub rsub mul neg",
         "what a formula of a derivative asks for": "grad",
         "a step of a program, or an argument of one": "fill gradient",
     },
-    "tensor/recording.py": {
+    "tensor/declarations/recording.py": {
         "what a formula of a derivative asks for": "grad",
         "what a recorder saves of an operand": "shape",
         PARAMETER: "dtype",
     },
     "tensor/generator.py": {DEVICE: "cpu cuda"},
     "tensor/history.py": {STATE: "grad_dtype"},
-    "tensor/named_results.py": {PROTOCOL: "__repr__"},
-    "tensor/namespaces.py": {KIND: "alias"},
-    "tensor/printing.py": {DTYPE: "bool float", "an option of printing": "full short threshold", TEXT: "tensor"},
-    "tensor/promotion_rules.py": {"a rule of promotion": "float real"},
-    "tensor/mapped_files.py": {DEVICE: "cpu"},
-    "tensor/protocols.py": {DEVICE: "cpu", TEXT: "tensor"},
-    "tensor/python_forms.py": {KIND: "alias"},
+    "tensor/declarations/named_results.py": {PROTOCOL: "__repr__"},
+    "tensor/declarations/namespaces.py": {KIND: "alias"},
+    "tensor/conversion/printing.py": {
+        DTYPE: "bool float", "an option of printing": "full short threshold", TEXT: "tensor"
+    },
+    "tensor/declarations/promotion_rules.py": {"a rule of promotion": "float real"},
+    "tensor/creation/mapped_files.py": {DEVICE: "cpu"},
+    "tensor/conversion/protocols.py": {DEVICE: "cpu", TEXT: "tensor"},
+    "tensor/declarations/python_forms.py": {KIND: "alias"},
     "tensor/sparse_methods.py": {"the methods declared there": "_indices _nnz _values coalesce indices values"},
-    "tensor/random_creation.py": {DEVICE: "cpu", PARAMETER: "device mean size std", PROTOCOL: "ndim"},
-    "tensor/runtime.py": {
+    "tensor/creation/sampling.py": {DEVICE: "cpu", PARAMETER: "device mean size std", PROTOCOL: "ndim"},
+    "tensor/declarations/runtime.py": {
         "the operator whose error has words of its own": "__invert__",
         "a rule of `out`": "any",
         DTYPE: "bfloat16 bool",
@@ -179,7 +181,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     },
     "tensor/serialization.py": {DEVICE: "cpu"},
     "tensor/storage.py": {DEVICE: "cpu cuda", "a key of `__array_interface__`": "data shape"},
-    "tensor/strided_creation.py": {DEVICE: "cpu"},
+    "tensor/creation/strided.py": {DEVICE: "cpu"},
     "testing/comparison.py": {
         CHECK: "shape device dtype stride absolute",
         OTHER_FORMAT: "bfloat16",

@@ -12,7 +12,7 @@ from tensorlike.audit.samples import SAMPLES
 from tensorlike.dispatch import MISSING
 from tensorlike.dispatch.registry import IGNORED, REGISTRY, UNLISTED
 from tensorlike.overrides.introspection import owner_of
-from tensorlike.tensor.declare import DECLARATIONS
+from tensorlike.tensor.declarations.declare import DECLARATIONS
 from tests.helpers.rows import families, is_operator, rows, samples_key
 
 ROWS = {row.full_name: row for row in rows()}

@@ -19,7 +19,7 @@ from tensorlike.amp.autocast_mode import SETTINGS
 from tensorlike.backends import _flags
 from tensorlike.dispatch.state import STATE
 from tensorlike.distributions import Distribution
-from tensorlike.tensor import printing
+from tensorlike.tensor.conversion import printing
 
 
 class Setting(NamedTuple):

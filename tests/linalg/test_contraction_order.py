@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import tensorlike as tl
-from tensorlike.tensor.contraction_order import contraction_path
+from tensorlike.operations.linalg.contraction_order import contraction_path
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -17,8 +17,9 @@ import pytest
 
 import tensorlike as tl
 from tensorlike._native import core
-from tensorlike.tensor import memory, runtime
-from tensorlike.tensor.memory import keep_memory
+from tensorlike.tensor.declarations import runtime
+from tensorlike.tensor.memory import results as memory
+from tensorlike.tensor.memory.results import keep_memory
 
 handler_name = np._core.multiarray.get_handler_name
 MEGABYTE = 1 << 20
@@ -311,7 +312,7 @@ class TestBlocks:
     def test_new_zeros_are_not_written(self):
         program = """
 import resource, numpy as np
-from tensorlike.tensor.runtime import quiet
+from tensorlike.tensor.declarations.runtime import quiet
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 array = quiet(np.zeros, 1 << 28, np.uint8)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024 < 64, int(array[5]), int(array[-1]))

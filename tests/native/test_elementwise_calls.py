@@ -10,7 +10,7 @@ import pytest
 
 import tensorlike as tl
 from tensorlike._native import core
-from tensorlike.tensor.declaration import DECLARATIONS
+from tensorlike.tensor.declarations.declaration import DECLARATIONS
 from tests.helpers.native import python_function
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is off")

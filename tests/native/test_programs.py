@@ -7,7 +7,7 @@ import tensorlike as tl
 from tensorlike._native import core
 from tensorlike.audit.samples import SAMPLES
 from tensorlike.operations.formula_programs import program_of
-from tensorlike.tensor.declare import DECLARATIONS
+from tensorlike.tensor.declarations.declare import DECLARATIONS
 
 pytestmark = pytest.mark.skipif(core is None, reason="needs the native core")
 

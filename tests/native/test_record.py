@@ -13,7 +13,7 @@ import tensorlike as tl
 from tensorlike._native import core
 from tensorlike.audit.samples import SAMPLES
 from tensorlike.autograd.node import Node, leads_nowhere, next_sequence_number
-from tensorlike.tensor.declare import DECLARATIONS
+from tensorlike.tensor.declarations.declare import DECLARATIONS
 
 pytestmark = pytest.mark.skipif(core is None, reason="needs the native core")
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ import pytest
 import tensorlike as tl
 from tensorlike._native import core
 from tensorlike.optim.optimizer import Optimizer
-from tensorlike.tensor.threads import LARGE
+from tensorlike.tensor.declarations.threads import LARGE
 
 pytestmark = pytest.mark.skipif(core is None, reason="needs the native core")
 

@@ -333,18 +333,20 @@ def test_readme_quick_start_prints_what_it_says() -> None:
 def test_the_modules_of_the_tensor_package_are_found_though_its_name_is_a_function() -> None:
     # In a fresh interpreter: `printing` is imported after the package.
     code = (
-        "import tensorlike.tensor.printing as printing, tensorlike.operations as ops, tensorlike.tensor as function\n"
+        "import tensorlike.tensor.conversion.printing as printing\n"
+        "import tensorlike.operations as ops, tensorlike.tensor as function\n"
         "import pydoc, sys, tensorlike as tl\n"
-        "assert printing is sys.modules['tensorlike.tensor.printing'] is tl.tensor.printing\n"
+        "assert printing is sys.modules['tensorlike.tensor.conversion.printing'] is tl.tensor.conversion.printing\n"
         "assert ops is sys.modules['tensorlike.operations']\n"
-        "assert pydoc.locate('tensorlike.tensor.runtime') is sys.modules['tensorlike.tensor.runtime']\n"
+        "name = 'tensorlike.tensor.declarations.runtime'\n"
+        "assert pydoc.locate(name) is sys.modules[name]\n"
         "assert function is tl.tensor and tl.tensor.Tensor is tl.Tensor\n"
     )
     result = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     package = sys.modules["tensorlike.tensor"]
     names = [found.name for found in pkgutil.iter_modules(package.__path__)]
-    assert "runtime" in names
+    assert {"tensor", "creation", "declarations", "memory"} <= set(names)
     for name in names:
         module = importlib.import_module(f"tensorlike.tensor.{name}")
         assert getattr(tl.tensor, name) is module

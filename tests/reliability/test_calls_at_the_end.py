@@ -169,7 +169,7 @@ def test_the_search_finds_them(tmp_path):
     file = tmp_path / "module.py"
     lines = ("import a", "def f():", " import os", " from .views import x", " from . import runtime", " import zzz")
     file.write_text("\n".join(lines))
-    loaded = {"os", "tensorlike.tensor.views", "tensorlike.tensor.runtime"}
+    loaded = {"os", "tensorlike.tensor.memory.views", "tensorlike.tensor.declarations.runtime"}
     assert [line.split()[1] for line in _late_imports("tensorlike.tensor.module", file, loaded)] == [
-        "os", "tensorlike.tensor.views", "tensorlike.tensor.runtime",
+        "os", "tensorlike.tensor.memory.views", "tensorlike.tensor.declarations.runtime",
     ]  # fmt: skip

@@ -266,7 +266,7 @@ def test_programs(name: str) -> None:
 
 def test_errors_of_parts_in_other_threads() -> None:
     """What a thread of the library raises while a large operation is cut over several."""
-    from tensorlike.tensor import threads
+    from tensorlike.tensor.declarations import threads
 
     before = tl.get_num_threads()
     caller = threading.get_ident()

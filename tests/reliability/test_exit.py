@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 import tensorlike as tl
-from tensorlike.tensor import threads
-from tensorlike.tensor.threads import LARGE, in_parts
+from tensorlike.tensor.declarations import threads
+from tensorlike.tensor.declarations.threads import LARGE, in_parts
 
 START = """
 import atexit, multiprocessing, os, sys, threading, time, weakref
 import tensorlike as tl
-from tensorlike.tensor.threads import LARGE, in_parts
+from tensorlike.tensor.declarations.threads import LARGE, in_parts
 
 tl.set_num_threads(3)
 x = tl.ones(LARGE)

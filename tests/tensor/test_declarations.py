@@ -8,8 +8,8 @@ import pytest
 
 import tensorlike as tl
 from tensorlike.dispatch.registry import REGISTRY
-from tensorlike.tensor.declaration import documented
-from tensorlike.tensor.declare import (
+from tensorlike.tensor.declarations.declaration import documented
+from tensorlike.tensor.declarations.declare import (
     DECLARATIONS,
     Promotion,
     composite,

@@ -385,7 +385,7 @@ class TestTheChecksThemselves:
 
     def declare(self, **changes):
         """Declare an operation `faulty`, correct but for `changes`, and return a function that checks it."""
-        from tensorlike.tensor.declare import DECLARATIONS, derivatives, primitive
+        from tensorlike.tensor.declarations.declare import DECLARATIONS, derivatives, primitive
 
         options = {"elementwise": True, "promotion": "arithmetic", "method": False, "namespace": "faulty_package"}
         options |= {key: changes.pop(key) for key in ("out",) if key in changes}
@@ -439,7 +439,7 @@ class TestTheChecksThemselves:
             self.declare(formulas=formulas)()
 
     def test_a_missing_derivative_is_caught(self):
-        from tensorlike.tensor.declare import derivatives
+        from tensorlike.tensor.declarations.declare import derivatives
 
         check = self.declare()
         row = check.__closure__

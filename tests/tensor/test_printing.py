@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import tensorlike as tl
-from tensorlike.tensor import printing
-from tensorlike.tensor.printing import (
+from tensorlike.tensor.conversion import printing
+from tensorlike.tensor.conversion.printing import (
     format_array,
     format_tensor,
     get_printoptions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 
 import tensorlike as tl
-from tensorlike.tensor.declare import DECLARATIONS
+from tensorlike.tensor.declarations.declare import DECLARATIONS
 
 
 class TestReturnTypes:

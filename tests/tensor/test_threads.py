@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tensorlike as tl
-from tensorlike.tensor.threads import LARGE, in_parts
+from tensorlike.tensor.declarations.threads import LARGE, in_parts
 
 
 @pytest.fixture(params=[1, 2, 3])

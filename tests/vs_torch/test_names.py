@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import tensorlike as tl
-from tensorlike.tensor.inplace_functions import inplace_functions
+from tensorlike.tensor.declarations.inplace_functions import inplace_functions
 
 LEGACY = ("Double", "Float", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long", "Bool")
 
@@ -491,7 +491,9 @@ def test_nothing_is_loaded_before_it_is_asked_for():
     import subprocess
     import sys
 
-    names = ("jit", "backends", "compiler", "futures", "tensor.legacy_types", "nn.parallel", "symbolic", "_settings")
+    names = (
+        "jit", "backends", "compiler", "futures", "tensor.creation.legacy_types", "nn.parallel", "symbolic", "_settings"
+    )  # fmt: skip
     program = (
         f"import sys, tensorlike, tensorlike.nn\nassert not {{'tensorlike.' + n for n in {names}}} & set(sys.modules)"
     )

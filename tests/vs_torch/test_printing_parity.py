@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorlike.tensor.printing import get_printoptions, printoptions, set_printoptions, tensor_text
+from tensorlike.tensor.conversion.printing import get_printoptions, printoptions, set_printoptions, tensor_text
 
 torch = pytest.importorskip("torch", reason="PyTorch is what the printed text is compared with")
 

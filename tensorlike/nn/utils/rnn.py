@@ -18,7 +18,7 @@ from tensorlike._originals import tl
 from tensorlike.dispatch import api as _api
 from tensorlike.dispatch.collect import strays as _strays
 from tensorlike.tensor import Tensor
-from tensorlike.tensor.runtime import type_name
+from tensorlike.tensor.declarations.runtime import type_name
 
 explain_absent_names(__name__)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import (
+from tensorlike.tensor.declarations.declare import (
     composite,
     deprecated_orders,
     derivatives,
@@ -15,8 +15,8 @@ from tensorlike.tensor.declare import (
     raw_derivatives,
     tensor_method,
 )
-from tensorlike.tensor.formulas import conj, raw_product, raw_quotient
-from tensorlike.tensor.runtime import promote_float, promote_real_numeric
+from tensorlike.tensor.declarations.formulas import conj, raw_product, raw_quotient
+from tensorlike.tensor.declarations.runtime import promote_float, promote_real_numeric
 from tensorlike.tensor.tensor import Tensor as TensorClass
 from tensorlike.tensor.types import Number, Tensor
 

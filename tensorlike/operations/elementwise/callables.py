@@ -9,11 +9,11 @@ import numpy as np
 
 from tensorlike.autograd.node import edge_of
 from tensorlike.tensor.backends import device_of
-from tensorlike.tensor.declare import tensor_method
+from tensorlike.tensor.declarations.declare import tensor_method
+from tensorlike.tensor.declarations.runtime import broadcast_error
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.runtime import broadcast_error
+from tensorlike.tensor.memory.views import bump, check_inplace
 from tensorlike.tensor.types import Tensor
-from tensorlike.tensor.views import bump, check_inplace
 
 from ..shared import require_tensor
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.tensor.declare import deprecated_orders, derivatives, pointwise
+from tensorlike.tensor.declarations.declare import deprecated_orders, derivatives, pointwise
+from tensorlike.tensor.declarations.formulas import conj
+from tensorlike.tensor.declarations.runtime import number_array, promote_arithmetic
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.runtime import number_array, promote_arithmetic
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shared import no_derivative, not_implemented

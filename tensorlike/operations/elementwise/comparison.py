@@ -6,9 +6,9 @@ import math
 from functools import partial
 from typing import Any
 
-from tensorlike.tensor.declare import pointwise, primitive, zero_derivatives
+from tensorlike.tensor.declarations.declare import pointwise, primitive, zero_derivatives
+from tensorlike.tensor.declarations.runtime import cast_all, dtype_name, promote_arithmetic
 from tensorlike.tensor.dtypes import default_float
-from tensorlike.tensor.runtime import cast_all, dtype_name, promote_arithmetic
 from tensorlike.tensor.types import Number, Tensor
 
 _comparison = partial(pointwise, boolean=True, differentiable=False)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.tensor.declare import (
+from tensorlike.tensor.declarations.declare import (
     composite,
     derivatives,
     inplace_form,
@@ -21,8 +21,8 @@ from tensorlike.tensor.declare import (
     tensor_property,
     undispatched,
 )
+from tensorlike.tensor.declarations.runtime import dtype_name, write_out
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.types import Tensor
 
 from ..shared import real_dtype, require_tensor, zeros_like

@@ -8,8 +8,14 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, derivatives, internal_pointwise, tensor_method, undispatched
-from tensorlike.tensor.runtime import check_fit, dtype_name, promote_arithmetic
+from tensorlike.tensor.declarations.declare import (
+    composite,
+    derivatives,
+    internal_pointwise,
+    tensor_method,
+    undispatched,
+)
+from tensorlike.tensor.declarations.runtime import check_fit, dtype_name, promote_arithmetic
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shared import require_tensor

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.tensor.declare import (
+from tensorlike.tensor.declarations.declare import (
     composite,
     derivatives,
     internal_pointwise,
@@ -17,9 +17,9 @@ from tensorlike.tensor.declare import (
     raw_derivatives,
     tensor_method,
 )
+from tensorlike.tensor.declarations.formulas import conj, raw_product, raw_quotient
+from tensorlike.tensor.declarations.runtime import dtype_name, is_number, promote_arithmetic, write_out, wrong_type
 from tensorlike.tensor.dtypes import complex128, float64
-from tensorlike.tensor.formulas import conj, raw_product, raw_quotient
-from tensorlike.tensor.runtime import dtype_name, is_number, promote_arithmetic, write_out, wrong_type
 from tensorlike.tensor.tensor import Tensor as TensorClass
 from tensorlike.tensor.types import Number, Tensor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tensorlike.tensor.declare import pointwise, tensor_method
+from tensorlike.tensor.declarations.declare import pointwise, tensor_method
 from tensorlike.tensor.types import Number, Tensor
 
 _logical = partial(pointwise, boolean=True, differentiable=False)

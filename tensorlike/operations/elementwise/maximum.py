@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.tensor.declare import derivatives, pointwise
+from tensorlike.tensor.declarations.declare import derivatives, pointwise
 from tensorlike.tensor.types import Number, Tensor
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, pointwise, primitive
+from tensorlike.tensor.declarations.declare import derivatives, pointwise, primitive
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.dtypes import dtype_of, finfo
-from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from ..shared import not_implemented, zeros_like

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, internal_pointwise, pointwise, raw_derivatives
-from tensorlike.tensor.formulas import conj, raw_product
+from tensorlike.tensor.declarations.declare import derivatives, internal_pointwise, pointwise, raw_derivatives
+from tensorlike.tensor.declarations.formulas import conj, raw_product
 from tensorlike.tensor.types import Tensor
 
 

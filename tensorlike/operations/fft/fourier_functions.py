@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorlike.tensor import creation
-from tensorlike.tensor.declare import composite, derivatives, factory, internal, undispatched
+from tensorlike.tensor.creation import filled as creation
+from tensorlike.tensor.declarations.declare import composite, derivatives, factory, internal, undispatched
+from tensorlike.tensor.declarations.runtime import dtype_name, write_out
 from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dims import dim_tuple, one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_float, get_default_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.types import Tensor
 
 from ..elementwise.complexes import conj

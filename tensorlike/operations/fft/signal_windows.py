@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.tensor.declare import factory
+from tensorlike.tensor.creation.from_data import finish, finish_sequence, placed
+from tensorlike.tensor.declarations.declare import factory
+from tensorlike.tensor.declarations.runtime import run_quietly, wanted_dtype
 from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_float, dtype_of
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.from_data import finish, finish_sequence, placed
-from tensorlike.tensor.layouts import check_layout
-from tensorlike.tensor.runtime import run_quietly, wanted_dtype
+from tensorlike.tensor.memory.layouts import check_layout
 from tensorlike.tensor.types import Number, Tensor
 
 _WINDOWS = "tensorlike.signal.windows"

@@ -7,10 +7,10 @@ from typing import Any
 
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import outside_stacklevel
-from tensorlike.tensor.creation import ones
-from tensorlike.tensor.declare import composite, undispatched
+from tensorlike.tensor.creation.filled import ones
+from tensorlike.tensor.declarations.declare import composite, undispatched
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from ..elementwise.complexes import complex as joined

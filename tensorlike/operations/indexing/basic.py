@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, internal, undispatched
+from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
 from tensorlike.tensor.types import Tensor
 
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
+from tensorlike.tensor.declarations.declare import composite, derivatives, internal, undispatched
+from tensorlike.tensor.declarations.runtime import as_array, dtype_name, guarded, write_out
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.layouts import contiguous_format
-from tensorlike.tensor.runtime import as_array, dtype_name, guarded, write_out
+from tensorlike.tensor.memory.layouts import contiguous_format
+from tensorlike.tensor.memory.views import geometry_of, layout_of
 from tensorlike.tensor.types import Tensor
-from tensorlike.tensor.views import geometry_of, layout_of
 
 from ..memory.inplace import write_strided
 from ..shape.joining import chunk, split, split_with_sizes

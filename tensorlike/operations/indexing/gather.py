@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.backends import scatter_add
-from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
+from tensorlike.tensor.declarations.declare import composite, derivatives, internal, primitive, undispatched
+from tensorlike.tensor.declarations.runtime import broadcast_error, dtype_name
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.runtime import broadcast_error, dtype_name
 from tensorlike.tensor.types import Tensor
 
 from ..reductions.axes import restored

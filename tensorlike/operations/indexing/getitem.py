@@ -21,11 +21,11 @@ from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.tensor_base import TensorBase, no_history, wrap
 from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.backends import device_of, transfer
-from tensorlike.tensor.declare import composite, derivatives, internal, tensor_method, undispatched
-from tensorlike.tensor.runtime import as_array, device_guard, dtype_name, many, run_quietly
+from tensorlike.tensor.declarations.declare import composite, derivatives, internal, tensor_method, undispatched
+from tensorlike.tensor.declarations.runtime import as_array, device_guard, dtype_name, many, run_quietly
+from tensorlike.tensor.memory.views import bump, check_overlap, check_partial_overlap
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Indices, Number, Tensor
-from tensorlike.tensor.views import bump, check_overlap, check_partial_overlap
 
 from ..memory.inplace import copy_into, fill
 from ..shape.expanding import expand

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.dispatch.tracebacks import explained
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.declarations.runtime import dtype_name
 
 
 def is_index(array: Any) -> bool:

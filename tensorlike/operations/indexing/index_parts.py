@@ -13,8 +13,8 @@ from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.backends import device_of, transfer
-from tensorlike.tensor.creation import array_from
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.creation.filled import array_from
+from tensorlike.tensor.declarations.runtime import dtype_name
 
 from .basic import alias, select_view, slice_view, unsqueeze_view
 

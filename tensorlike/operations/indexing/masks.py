@@ -8,8 +8,8 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, derivatives, primitive, undispatched
-from tensorlike.tensor.runtime import device_guard, dtype_name, guarded, write_out
+from tensorlike.tensor.declarations.declare import composite, derivatives, primitive, undispatched
+from tensorlike.tensor.declarations.runtime import device_guard, dtype_name, guarded, write_out
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shape.expanding import shared_shape

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, internal, primitive, undispatched
+from tensorlike.tensor.declarations.declare import derivatives, internal, primitive, undispatched
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Number, Tensor
 
 from .accumulation import combine_at, grid_positions, row_positions

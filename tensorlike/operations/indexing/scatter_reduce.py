@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.tensor.creation import full_like
-from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method, undispatched
+from tensorlike.tensor.creation.filled import full_like
+from tensorlike.tensor.declarations.declare import composite, derivatives, primitive, tensor_method, undispatched
+from tensorlike.tensor.declarations.runtime import dtype_name, write_out
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Number, Tensor
 

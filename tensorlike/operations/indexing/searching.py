@@ -8,10 +8,10 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
+from tensorlike.tensor.declarations.declare import composite, derivatives, internal, primitive, undispatched
+from tensorlike.tensor.declarations.runtime import dtype_name, guarded, promote_arithmetic
 from tensorlike.tensor.dims import shape_of
 from tensorlike.tensor.promotion import result_type
-from tensorlike.tensor.runtime import dtype_name, guarded, promote_arithmetic
 from tensorlike.tensor.types import Number, Tensor
 
 from ..reductions.axes import comparable, one_axis, unsupported

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import derivatives, primitive
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.declarations.declare import derivatives, primitive
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from ..reductions.axes import comparable, nonempty, one_axis, unsupported, whole

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.declarations.runtime import dtype_name
 
 #: The names of the element types in PyTorch's messages.
 _C_NAMES = {

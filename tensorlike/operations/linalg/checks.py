@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.tensor.backends import backend_of, scipy_linalg
-from tensorlike.tensor.runtime import broadcast_error, dtype_name, write_out, wrong_type
+from tensorlike.tensor.declarations.runtime import broadcast_error, dtype_name, write_out, wrong_type
 
 NAMESPACE = "tensorlike.linalg"
 

@@ -12,10 +12,10 @@ import numpy as np
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.operations.linalg.matmul import c_name, check_products
 from tensorlike.operations.linalg.matrix_kernels import wide_product
-from tensorlike.tensor.declare import composite, derivatives, primitive
+from tensorlike.tensor.declarations.declare import composite, derivatives, primitive
+from tensorlike.tensor.declarations.formulas import conj
+from tensorlike.tensor.declarations.runtime import broadcast_error, dtype_name, promote_arithmetic, write_out
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic, write_out
 from tensorlike.tensor.types import Tensor
 
 from ..shared import require_tensor

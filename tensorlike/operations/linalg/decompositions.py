@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import composite, derivatives, primitive
-from tensorlike.tensor.named_results import return_type
+from tensorlike.tensor.declarations.declare import composite, derivatives, primitive
+from tensorlike.tensor.declarations.named_results import return_type
 from tensorlike.tensor.tensor import Tensor
 
 from ..shape.joining import cat

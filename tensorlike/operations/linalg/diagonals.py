@@ -8,13 +8,21 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import backend_for
-from tensorlike.tensor.declare import composite, derivatives, factory, internal, primitive, tensor_method, undispatched
+from tensorlike.tensor.declarations.declare import (
+    composite,
+    derivatives,
+    factory,
+    internal,
+    primitive,
+    tensor_method,
+    undispatched,
+)
+from tensorlike.tensor.declarations.runtime import dtype_name, write_out
 from tensorlike.tensor.device import as_device
 from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.types import Number, Tensor
 
 from ..indexing.basic import writable

@@ -19,15 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase, wrap
+from tensorlike.operations.linalg.contraction_order import contraction_path, in_force
 from tensorlike.operations.linalg.matmul import check_products
 from tensorlike.operations.linalg.matrix_kernels import product
 from tensorlike.tensor.backends import backend_for, device_of
-from tensorlike.tensor.contraction_order import contraction_path, in_force
-from tensorlike.tensor.declare import composite, derivatives, internal
+from tensorlike.tensor.declarations.declare import composite, derivatives, internal
+from tensorlike.tensor.declarations.formulas import conj
+from tensorlike.tensor.declarations.runtime import promote_arithmetic, type_name, write_out
 from tensorlike.tensor.device import cpu
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.runtime import promote_arithmetic, type_name, write_out
 from tensorlike.tensor.types import Tensor
 
 Labels = tuple[int, ...]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from tensorlike._library_name import LIBRARY
-from tensorlike.tensor.declare import composite, derivatives, primitive
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.declarations.declare import composite, derivatives, primitive
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from ..shared import require_tensor

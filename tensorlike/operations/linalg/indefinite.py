@@ -8,8 +8,8 @@ import numpy as np
 
 from tensorlike.operations.shared import no_derivative
 from tensorlike.tensor.backends import backend_of, scipy_linalg
-from tensorlike.tensor.declare import derivatives, primitive
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.declarations.declare import derivatives, primitive
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from .checks import NAMESPACE, LinAlgError, batch_element, check_square, common_batch, flat_matrices, on_host

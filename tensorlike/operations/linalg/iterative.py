@@ -13,9 +13,9 @@ from tensorlike.operations.linalg.matmul import check_products
 from tensorlike.tensor import dtypes
 from tensorlike.tensor.backends import backend_of
 from tensorlike.tensor.backends.scipy_modules import scipy_module
-from tensorlike.tensor.declare import composite, derivatives, internal
-from tensorlike.tensor.random_creation import randn
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.creation.sampling import randn
+from tensorlike.tensor.declarations.declare import composite, derivatives, internal
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from ..shared import require_tensor

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import composite, derivatives, internal, primitive
-from tensorlike.tensor.named_results import return_type
-from tensorlike.tensor.runtime import broadcast_error, device_guard, dtype_name
+from tensorlike.tensor.declarations.declare import composite, derivatives, internal, primitive
+from tensorlike.tensor.declarations.named_results import return_type
+from tensorlike.tensor.declarations.runtime import broadcast_error, device_guard, dtype_name
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorlike.tensor.backends import backend_of, scipy_linalg
-from tensorlike.tensor.declare import composite, derivatives, internal, primitive
+from tensorlike.tensor.declarations.declare import composite, derivatives, internal, primitive
+from tensorlike.tensor.declarations.named_results import return_type
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.dtypes import as_numpy_dtype
-from tensorlike.tensor.named_results import return_type
-from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor
 
 from ..shape.joining import cat

@@ -10,9 +10,9 @@ import numpy as np
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.tracebacks import explained
-from tensorlike.tensor.declare import derivatives, internal, primitive, raw_derivatives, tensor_method
-from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.runtime import broadcast_error, dtype_name, promote_arithmetic
+from tensorlike.tensor.declarations.declare import derivatives, internal, primitive, raw_derivatives, tensor_method
+from tensorlike.tensor.declarations.formulas import conj
+from tensorlike.tensor.declarations.runtime import broadcast_error, dtype_name, promote_arithmetic
 from tensorlike.tensor.types import Tensor
 
 from .matrix_kernels import BLAS, product, raw_first, raw_linear_input, raw_linear_weight, raw_second, wide_product

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from tensorlike.operations.reductions.norms import vector_norm as _vector_norm
-from tensorlike.tensor.declare import composite, primitive
+from tensorlike.tensor.declarations.declare import composite, primitive
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Number, Tensor
 
 from ..reductions.axes import one_axis, reduced_axes

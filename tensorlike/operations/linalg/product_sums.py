@@ -9,9 +9,9 @@ import numpy as np
 
 from tensorlike.operations.linalg.matmul import adjoint, c_name, check_batches, check_matrices, check_matrix_vector
 from tensorlike.operations.linalg.matrix_kernels import wide_product
-from tensorlike.tensor.declare import deprecated_orders, derivatives, primitive
-from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.declarations.declare import deprecated_orders, derivatives, primitive
+from tensorlike.tensor.declarations.formulas import conj
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.types import Number, Tensor
 
 from ..indexing.written_values import converted_number

@@ -18,8 +18,8 @@ from tensorlike.operations.linalg.matmul import c_name
 from tensorlike.operations.linalg.matmul import matmul as _matmul
 from tensorlike.operations.shape.joining import cat
 from tensorlike.tensor.backends import scipy_linalg
-from tensorlike.tensor.declare import composite, derivatives, primitive
-from tensorlike.tensor.runtime import dtype_name, wrong_type
+from tensorlike.tensor.declarations.declare import composite, derivatives, primitive
+from tensorlike.tensor.declarations.runtime import dtype_name, wrong_type
 from tensorlike.tensor.tensor import Tensor
 
 from ..shared import require_tensor

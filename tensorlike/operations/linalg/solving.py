@@ -9,8 +9,8 @@ import numpy as np
 
 from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.backends import scipy_linalg
-from tensorlike.tensor.declare import composite, derivatives, internal, primitive
-from tensorlike.tensor.named_results import return_type
+from tensorlike.tensor.declarations.declare import composite, derivatives, internal, primitive
+from tensorlike.tensor.declarations.named_results import return_type
 from tensorlike.tensor.tensor import Tensor
 
 from ..shared import require_tensor

@@ -8,9 +8,9 @@ import numpy as np
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.operations.linalg.matmul import check_products
-from tensorlike.tensor.declare import composite, derivatives, primitive
-from tensorlike.tensor.named_results import return_type
-from tensorlike.tensor.random_creation import randn
+from tensorlike.tensor.creation.sampling import randn
+from tensorlike.tensor.declarations.declare import composite, derivatives, primitive
+from tensorlike.tensor.declarations.named_results import return_type
 from tensorlike.tensor.tensor import Tensor
 
 from ..shared import require_tensor

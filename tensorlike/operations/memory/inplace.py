@@ -14,9 +14,17 @@ from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.node import edge_of, reshaped_leaf
 from tensorlike.autograd.tensor_base import TensorBase, version_counter, wrap
 from tensorlike.tensor.backends import data_pointer, device_of, namespace_of, strided_view, transfer
-from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
+from tensorlike.tensor.declarations.declare import (
+    composite,
+    derivatives,
+    internal,
+    primitive,
+    tensor_method,
+    undispatched,
+)
+from tensorlike.tensor.declarations.runtime import broadcast_error, device_guard, is_number, run_quietly, spelled
 from tensorlike.tensor.dims import checked_size
-from tensorlike.tensor.layouts import (
+from tensorlike.tensor.memory.layouts import (
     channels_last,
     channels_last_3d,
     contiguous_format,
@@ -24,7 +32,16 @@ from tensorlike.tensor.layouts import (
     is_arranged,
     steps_of,
 )
-from tensorlike.tensor.runtime import broadcast_error, device_guard, is_number, run_quietly, spelled
+from tensorlike.tensor.memory.views import (
+    Geometry,
+    Layout,
+    bump,
+    check_inplace,
+    check_overlap,
+    read_view,
+    scatter_view,
+    write_view,
+)
 from tensorlike.tensor.storage import (
     bytes_of,
     owner_of,
@@ -35,16 +52,6 @@ from tensorlike.tensor.storage import (
     view_in,
 )
 from tensorlike.tensor.types import Number, Tensor
-from tensorlike.tensor.views import (
-    Geometry,
-    Layout,
-    bump,
-    check_inplace,
-    check_overlap,
-    read_view,
-    scatter_view,
-    write_view,
-)
 
 from ..indexing.basic import declared
 from ..indexing.written_values import as_written, single_value

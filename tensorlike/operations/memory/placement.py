@@ -6,11 +6,11 @@ from typing import Any
 
 from tensorlike.tensor.attributes import get_device as _get_device
 from tensorlike.tensor.backends import data_pointer
-from tensorlike.tensor.declare import composite, primitive, tensor_method
+from tensorlike.tensor.declarations.declare import composite, primitive, tensor_method
 from tensorlike.tensor.dtypes import dtype_of
+from tensorlike.tensor.memory.views import detached
 from tensorlike.tensor.tensor import Tensor as TensorClass
 from tensorlike.tensor.types import Tensor
-from tensorlike.tensor.views import detached
 
 from ..shared import require_tensor
 

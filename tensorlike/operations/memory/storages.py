@@ -10,12 +10,12 @@ from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.autograd.node import edge_of
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.attributes import data_ptr, stride
-from tensorlike.tensor.declare import composite, tensor_method, undispatched
+from tensorlike.tensor.declarations.declare import composite, tensor_method, undispatched
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.layouts import format_name, is_arranged, memory_format
+from tensorlike.tensor.memory.layouts import format_name, is_arranged, memory_format
+from tensorlike.tensor.memory.views import detached
 from tensorlike.tensor.serialization import OWN_STATE
 from tensorlike.tensor.storage import TypedStorage, UntypedStorage, storage_of
-from tensorlike.tensor.views import detached
 
 from ..shared import require_tensor
 from .inplace import copy_, set_
@@ -129,7 +129,7 @@ def share_memory_(self: Tensor) -> Tensor:
     >>> x[1:].share_memory_().is_shared(), x.is_shared()
     (True, True)
     """
-    from tensorlike.tensor.shared import share
+    from tensorlike.tensor.memory.shared import share
 
     share(self)
     return self

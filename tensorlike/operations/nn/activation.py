@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tensorlike.tensor.backends import special
-from tensorlike.tensor.declare import derivatives, inplace_form, internal_pointwise, undispatched
+from tensorlike.tensor.declarations.declare import derivatives, inplace_form, internal_pointwise, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.types import Number, Tensor

@@ -10,7 +10,7 @@ import numpy as np
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.operations.linalg.matmul import linear
 from tensorlike.operations.shape.joining import cat
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from .declaring import array_of, functional, warn

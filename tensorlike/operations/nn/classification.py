@@ -14,8 +14,8 @@ from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.tracebacks import explained
 from tensorlike.operations.linalg.matmul import linear
 from tensorlike.operations.shape.joining import cat
-from tensorlike.tensor.declare import derivatives, internal, undispatched
-from tensorlike.tensor.runtime import dtype_name, wrong_type
+from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
+from tensorlike.tensor.declarations.runtime import dtype_name, wrong_type
 from tensorlike.tensor.types import Tensor
 
 from .declaring import array_of, functional, narrowed, need_float, reduction_of, warn, widened

@@ -14,10 +14,10 @@ from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.registry import ignore
-from tensorlike.tensor.declare import composite
-from tensorlike.tensor.layouts import format_of, laid_out
+from tensorlike.tensor.declarations.declare import composite
+from tensorlike.tensor.declarations.runtime import broadcast_error, dtype_name, write_out, wrong_type
+from tensorlike.tensor.memory.layouts import format_of, laid_out
 from tensorlike.tensor.promotion import can_cast
-from tensorlike.tensor.runtime import broadcast_error, dtype_name, write_out, wrong_type
 
 #: The namespace of these functions, under which overriding types see them.
 FUNCTIONAL = "tensorlike.nn.functional"

@@ -10,10 +10,10 @@ import numpy as np
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.operations.elementwise.arithmetic import add, mul
 from tensorlike.tensor.backends import device_of, namespace_of
-from tensorlike.tensor.declare import undispatched
+from tensorlike.tensor.declarations.declare import undispatched
+from tensorlike.tensor.declarations.runtime import dtype_name, guarded
 from tensorlike.tensor.generator import default_generator_of
-from tensorlike.tensor.layouts import empty_array
-from tensorlike.tensor.runtime import dtype_name, guarded
+from tensorlike.tensor.memory.layouts import empty_array
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Tensor
 

@@ -11,8 +11,8 @@ from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.backends.scipy_modules import has_scipy, scipy_module
-from tensorlike.tensor.declare import derivatives, internal, undispatched
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from .declaring import array_of, functional

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tensorlike.tensor.declare import derivatives, internal, undispatched
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from .convolution import Geometry

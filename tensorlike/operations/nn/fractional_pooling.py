@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.runtime import guarded
+from tensorlike.tensor.declarations.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
 from .declaring import array_of, functional, need_float

@@ -10,9 +10,9 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.creation import linspace
-from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
-from tensorlike.tensor.runtime import dtype_name, guarded
+from tensorlike.tensor.creation.filled import linspace
+from tensorlike.tensor.declarations.declare import composite, derivatives, internal, undispatched
+from tensorlike.tensor.declarations.runtime import dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 
 from .declaring import array_of, functional, need_float, warn

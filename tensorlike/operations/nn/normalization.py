@@ -13,10 +13,10 @@ from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.operations.elementwise.arithmetic import div
 from tensorlike.operations.reductions.row_kernels import row_sums, rows_of_last
-from tensorlike.tensor.declare import derivatives, internal, undispatched
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
+from tensorlike.tensor.declarations.runtime import dtype_name
+from tensorlike.tensor.memory.views import bump
 from tensorlike.tensor.types import Tensor
-from tensorlike.tensor.views import bump
 
 from ..shared import require_tensor
 from .declaring import array_of, check_parameters, formatted, functional, narrowed, need_float, widened

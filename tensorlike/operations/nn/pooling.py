@@ -11,9 +11,9 @@ from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.operations.indexing.gather import gather
 from tensorlike.operations.shape.reshaping import reshape
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import derivatives, internal, undispatched
-from tensorlike.tensor.layouts import format_of, laid_out
-from tensorlike.tensor.runtime import device_guard, dtype_name, guarded
+from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
+from tensorlike.tensor.declarations.runtime import device_guard, dtype_name, guarded
+from tensorlike.tensor.memory.layouts import format_of, laid_out
 from tensorlike.tensor.types import Tensor
 
 from .declaring import array_of, functional, masked, need_float, written

@@ -11,9 +11,9 @@ from tensorlike.autograd.grad_mode import no_grad
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.operations.linalg.matmul import c_name, check_products
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite
+from tensorlike.tensor.declarations.declare import composite
+from tensorlike.tensor.declarations.runtime import device_guard, dtype_name, guarded
 from tensorlike.tensor.promotion import promote_types
-from tensorlike.tensor.runtime import device_guard, dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 
 from .activation import logsigmoid_op

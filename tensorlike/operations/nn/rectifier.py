@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import (
+from tensorlike.tensor.declarations.declare import (
     composite,
     derivatives,
     inplace_form,
@@ -16,7 +16,7 @@ from tensorlike.tensor.declare import (
     raw_derivatives,
     undispatched,
 )
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Number, Tensor
 

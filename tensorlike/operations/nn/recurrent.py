@@ -15,8 +15,8 @@ from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.operations.linalg.matmul import times
 from tensorlike.operations.shape.joining import cat, stack
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, derivatives, internal, undispatched
-from tensorlike.tensor.runtime import dtype_name, guarded, run_quietly, wrong_type
+from tensorlike.tensor.declarations.declare import composite, derivatives, internal, undispatched
+from tensorlike.tensor.declarations.runtime import dtype_name, guarded, run_quietly, wrong_type
 from tensorlike.tensor.types import Tensor
 
 from ..shared import require_tensor

@@ -9,8 +9,8 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, derivatives, internal
-from tensorlike.tensor.runtime import dtype_name, guarded
+from tensorlike.tensor.declarations.declare import composite, derivatives, internal
+from tensorlike.tensor.declarations.runtime import dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 
 from .declaring import array_of, functional, reduction_of

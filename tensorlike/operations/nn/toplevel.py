@@ -6,7 +6,7 @@ import inspect
 from types import FunctionType
 from typing import Any
 
-from tensorlike.tensor.declare import composite, tensor_method, undispatched
+from tensorlike.tensor.declarations.declare import composite, tensor_method, undispatched
 from tensorlike.tensor.types import Tensor
 
 from . import activation, adaptive_pooling, average_pooling, convolution, normalization, pooling, rectifier, resampling

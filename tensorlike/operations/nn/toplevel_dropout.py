@@ -7,8 +7,8 @@ from typing import Any
 
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite
-from tensorlike.tensor.runtime import guarded
+from tensorlike.tensor.declarations.declare import composite
+from tensorlike.tensor.declarations.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
 from . import dropout as functions

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled, recording_block
-from tensorlike.tensor.declare import composite
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.declarations.declare import composite
+from tensorlike.tensor.declarations.runtime import dtype_name
+from tensorlike.tensor.memory.views import check_inplace
 from tensorlike.tensor.types import Tensor
-from tensorlike.tensor.views import check_inplace
 
 from . import embedding as functions
 from .declaring import array_of

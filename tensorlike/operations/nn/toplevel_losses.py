@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.tensor.declare import composite, undispatched
+from tensorlike.tensor.declarations.declare import composite, undispatched
 from tensorlike.tensor.types import Tensor
 
 from . import loss, ranking

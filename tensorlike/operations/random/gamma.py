@@ -13,9 +13,9 @@ import numpy as np
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.tensor.backends import check_same_device, device_of, special
-from tensorlike.tensor.declare import derivatives, pointwise, primitive
+from tensorlike.tensor.declarations.declare import derivatives, pointwise, primitive
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.generator import Generator, generator_for
-from tensorlike.tensor.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 _DOUBLE = np.dtype(np.float64)

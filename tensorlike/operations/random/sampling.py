@@ -12,13 +12,10 @@ import numpy as np
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase, wrap
-from tensorlike.tensor import distributions as draw
 from tensorlike.tensor.backends import check_same_device, device_of, namespace_of
-from tensorlike.tensor.declare import derivatives, primitive, tensor_method
-from tensorlike.tensor.distributions import is_floating
-from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.generator import Generator, generator_for
-from tensorlike.tensor.random_creation import (
+from tensorlike.tensor.creation import random_arrays as draw
+from tensorlike.tensor.creation.random_arrays import is_floating
+from tensorlike.tensor.creation.sampling import (
     check_probabilities,
     check_std,
     checked_probability,
@@ -26,9 +23,12 @@ from tensorlike.tensor.random_creation import (
     no_gradient,
     real,
 )
-from tensorlike.tensor.runtime import broadcast_error, device_guard, dtype_name
+from tensorlike.tensor.declarations.declare import derivatives, primitive, tensor_method
+from tensorlike.tensor.declarations.runtime import broadcast_error, device_guard, dtype_name
+from tensorlike.tensor.dtypes import dtype_of
+from tensorlike.tensor.generator import Generator, generator_for
+from tensorlike.tensor.memory.views import check_inplace
 from tensorlike.tensor.types import Tensor
-from tensorlike.tensor.views import check_inplace
 
 
 def _fill(function: str, array: Any, generator: Any, sample: Callable[..., Any], *parameters: Any) -> Any:

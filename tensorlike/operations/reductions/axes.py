@@ -11,9 +11,9 @@ import numpy as np
 from tensorlike._library_name import LIBRARY
 from tensorlike.operations.formula_programs import Symbol
 from tensorlike.tensor.backends import namespace_of
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.dims import dim_tuple, one_dim
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.runtime import dtype_name
 
 
 def is_half(dtype: Any) -> bool:

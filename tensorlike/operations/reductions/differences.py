@@ -8,11 +8,11 @@ from typing import Any
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.tensor.creation import zeros
-from tensorlike.tensor.declare import composite, tensor_method
+from tensorlike.tensor.creation.filled import zeros
+from tensorlike.tensor.declarations.declare import composite, tensor_method
+from tensorlike.tensor.declarations.runtime import dtype_name, is_number, write_out, wrong_type
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import bool as boolean
-from tensorlike.tensor.runtime import dtype_name, is_number, write_out, wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shape.joining import cat

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import primitive
+from tensorlike.tensor.declarations.declare import primitive
 from tensorlike.tensor.types import Tensor
 
 from ..shared import not_implemented

@@ -10,9 +10,9 @@ import numpy as np
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.tensor.declare import composite, derivatives, internal, primitive
-from tensorlike.tensor.named_results import return_type
-from tensorlike.tensor.runtime import wrong_type
+from tensorlike.tensor.declarations.declare import composite, derivatives, internal, primitive
+from tensorlike.tensor.declarations.named_results import return_type
+from tensorlike.tensor.declarations.runtime import wrong_type
 from tensorlike.tensor.types import Number, Tensor
 
 from ..shared import no_derivative, not_implemented, require_tensor

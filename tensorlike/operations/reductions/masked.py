@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor import dtypes
-from tensorlike.tensor.declare import composite
+from tensorlike.tensor.declarations.declare import composite
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import dtype_of

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, internal, primitive, undispatched
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.declarations.declare import (
+    DECLARATIONS,
+    composite,
+    derivatives,
+    internal,
+    primitive,
+    undispatched,
+)
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.gather import place_picked

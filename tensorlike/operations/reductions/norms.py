@@ -10,12 +10,19 @@ import numpy as np
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.tensor.declare import DECLARATIONS, composite, derivatives, internal, tensor_method, undispatched
+from tensorlike.tensor.declarations.declare import (
+    DECLARATIONS,
+    composite,
+    derivatives,
+    internal,
+    tensor_method,
+    undispatched,
+)
+from tensorlike.tensor.declarations.runtime import dtype_name, write_out
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.promotion import promote_types
-from tensorlike.tensor.runtime import dtype_name, write_out
 from tensorlike.tensor.types import Number, Tensor
 
 from .axes import converted, is_half, reduced_axes, restored

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.threads import in_parts
+from tensorlike.tensor.declarations.threads import in_parts
 
 #: The longest sum done here; longer ones are left to NumPy, which adds pairwise.
 _LONGEST = 4096

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.grad_mode import grad_enabled
-from tensorlike.tensor.creation import arange, eye
-from tensorlike.tensor.declare import derivatives, internal, primitive
+from tensorlike.tensor.creation.filled import arange, eye
+from tensorlike.tensor.declarations.declare import derivatives, internal, primitive
+from tensorlike.tensor.declarations.formulas import conj
+from tensorlike.tensor.declarations.runtime import guarded
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.gather import place_along

@@ -9,9 +9,9 @@ import numpy as np
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite
+from tensorlike.tensor.declarations.declare import composite
+from tensorlike.tensor.declarations.runtime import device_guard
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.runtime import device_guard
 from tensorlike.tensor.types import Number, Tensor
 
 from ..indexing.scatter_reduce import scatter_reduce

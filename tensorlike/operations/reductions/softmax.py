@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import derivatives, primitive, raw_derivatives
+from tensorlike.tensor.declarations.declare import derivatives, primitive, raw_derivatives
+from tensorlike.tensor.declarations.formulas import conj
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_float
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.formulas import conj
 from tensorlike.tensor.types import Tensor
 
 from .axes import converted, is_half, one_axis, reduced_axes, restored, unsupported

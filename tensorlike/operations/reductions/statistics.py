@@ -11,9 +11,9 @@ import numpy as np
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.core import outside_stacklevel
-from tensorlike.tensor.declare import composite, derivatives, internal, primitive, undispatched
-from tensorlike.tensor.from_data import tensor as make_tensor
-from tensorlike.tensor.runtime import device_guard, dtype_name, write_out, wrong_type
+from tensorlike.tensor.creation.from_data import tensor as make_tensor
+from tensorlike.tensor.declarations.declare import composite, derivatives, internal, primitive, undispatched
+from tensorlike.tensor.declarations.runtime import device_guard, dtype_name, write_out, wrong_type
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.gather import pick_along, place_picked

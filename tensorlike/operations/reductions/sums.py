@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.tracebacks import explained
-from tensorlike.tensor.declare import (
+from tensorlike.tensor.declarations.declare import (
     composite,
     derivatives,
     internal,
@@ -18,11 +18,11 @@ from tensorlike.tensor.declare import (
     tensor_method,
     undispatched,
 )
+from tensorlike.tensor.declarations.formulas import conj
+from tensorlike.tensor.declarations.runtime import dtype_name, guarded, spelled, write_out
 from tensorlike.tensor.dims import shape_of, size_argument
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.formulas import conj
-from tensorlike.tensor.runtime import dtype_name, guarded, spelled, write_out
 from tensorlike.tensor.types import Tensor
 
 from ..shape.joining import cat

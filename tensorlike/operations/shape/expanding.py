@@ -12,9 +12,16 @@ import numpy as np
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declare import composite, derivatives, primitive, tensor_method, undispatched
+from tensorlike.tensor.declarations.declare import composite, derivatives, primitive, tensor_method, undispatched
+from tensorlike.tensor.declarations.runtime import (
+    broadcast_error,
+    device_guard,
+    dtype_name,
+    guarded,
+    spelled,
+    type_name,
+)
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.runtime import broadcast_error, device_guard, dtype_name, guarded, spelled, type_name
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.basic import writable

@@ -8,12 +8,19 @@ from typing import Any
 
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.tracebacks import explained
-from tensorlike.tensor.creation import zeros
-from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
+from tensorlike.tensor.creation.filled import zeros
+from tensorlike.tensor.declarations.declare import (
+    composite,
+    derivatives,
+    internal,
+    primitive,
+    tensor_method,
+    undispatched,
+)
+from tensorlike.tensor.declarations.runtime import dtype_name, many, promote_arithmetic
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.layouts import format_of, laid_out
+from tensorlike.tensor.memory.layouts import format_of, laid_out
 from tensorlike.tensor.promotion import result_type
-from tensorlike.tensor.runtime import dtype_name, many, promote_arithmetic
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.basic import along, part, slice_view

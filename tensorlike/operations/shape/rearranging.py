@@ -10,13 +10,20 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import data_pointer, namespace_of, strided_view
-from tensorlike.tensor.declare import composite, derivatives, internal, primitive, tensor_method, undispatched
+from tensorlike.tensor.declarations.declare import (
+    composite,
+    derivatives,
+    internal,
+    primitive,
+    tensor_method,
+    undispatched,
+)
+from tensorlike.tensor.declarations.runtime import guarded
 from tensorlike.tensor.dims import dim_tuple, one_dim
-from tensorlike.tensor.layouts import arranged, format_of, laid_out
-from tensorlike.tensor.runtime import guarded
+from tensorlike.tensor.memory.layouts import arranged, format_of, laid_out
+from tensorlike.tensor.memory.views import Geometry, Layout, geometry_of, layout_of
 from tensorlike.tensor.storage import bytes_of, owner_of
 from tensorlike.tensor.types import Tensor
-from tensorlike.tensor.views import Geometry, Layout, geometry_of, layout_of
 
 from ..indexing.basic import along, part, select_view, slice_view, writable
 from ..memory.inplace import restructure, scatter_strided

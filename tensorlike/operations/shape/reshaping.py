@@ -10,7 +10,7 @@ from typing import Any, overload
 from tensorlike.autograd.tensor_base import version_counter, wrap
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.tracebacks import explained
-from tensorlike.tensor.declare import (
+from tensorlike.tensor.declarations.declare import (
     composite,
     derivatives,
     internal,
@@ -19,11 +19,11 @@ from tensorlike.tensor.declare import (
     tensor_property,
     undispatched,
 )
+from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.dims import dim_tuple, inferred, one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.layouts import arranged, contiguous_format, format_name, is_arranged
-from tensorlike.tensor.runtime import dtype_name
+from tensorlike.tensor.memory.layouts import arranged, contiguous_format, format_name, is_arranged
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Tensor
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declare import composite, factory, tensor_method
+from tensorlike.tensor.declarations.declare import composite, factory, tensor_method
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.types import Indices, Tensor

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from tensorlike.tensor.declare import composite
+from tensorlike.tensor.declarations.declare import composite
+from tensorlike.tensor.declarations.runtime import write_out, wrong_type
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.layouts import contiguous_format
-from tensorlike.tensor.runtime import write_out, wrong_type
+from tensorlike.tensor.memory.layouts import contiguous_format
 from tensorlike.tensor.types import Tensor
 
 from ..elementwise.complexes import view_as_complex as _view_as_complex

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorlike.tensor.declare import composite
+from tensorlike.tensor.declarations.declare import composite
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.types import Tensor
 

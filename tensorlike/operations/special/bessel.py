@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorlike.tensor.backends import special
-from tensorlike.tensor.declare import derivatives, pointwise
+from tensorlike.tensor.declarations.declare import derivatives, pointwise
 from tensorlike.tensor.types import Tensor
 
 from .error_and_gamma import compute, special_pointwise

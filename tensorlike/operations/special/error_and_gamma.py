@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.backends import special
-from tensorlike.tensor.declare import composite, derivatives, internal_pointwise, pointwise, undispatched
+from tensorlike.tensor.declarations.declare import composite, derivatives, internal_pointwise, pointwise, undispatched
 from tensorlike.tensor.types import Tensor
 
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)

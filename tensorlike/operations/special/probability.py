@@ -6,8 +6,8 @@ import math
 import operator
 from typing import Any, NoReturn
 
-from tensorlike.tensor.declare import derivatives, pointwise
-from tensorlike.tensor.promotion_rules import Promotion
+from tensorlike.tensor.declarations.declare import derivatives, pointwise
+from tensorlike.tensor.declarations.promotion_rules import Promotion
 from tensorlike.tensor.types import Number, Tensor
 
 from .error_and_gamma import compute, lgamma, special_pointwise

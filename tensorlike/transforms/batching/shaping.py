@@ -11,7 +11,7 @@ from tensorlike.operations.linalg import diagonals
 from tensorlike.operations.memory import inplace, placement
 from tensorlike.operations.reductions import sums
 from tensorlike.operations.shape import expanding, joining, rearranging, reshaping, view_copies
-from tensorlike.tensor import creation
+from tensorlike.tensor.creation import filled as creation
 from tensorlike.tensor.tensor import Tensor
 
 from ..batched import example, rule, stacked_results

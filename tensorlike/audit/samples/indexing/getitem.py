@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tensorlike.tensor import creation
+from tensorlike.tensor.creation import filled as creation
 
 from ..sample import ALL, Make, SampleInput, samples
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tensorlike.tensor import creation
+from tensorlike.tensor.creation import filled as creation
 
 from ..sample import ALL, FLOATING, INTEGERS, NUMERIC, REAL, Make, SampleInput, samples
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tensorlike.tensor.from_data import tensor
+from tensorlike.tensor.creation.from_data import tensor
 
 from ..sample import COMPLEX, FLOATING, Make, SampleInput, samples
 from .decompositions import hermitian, spread, well_conditioned

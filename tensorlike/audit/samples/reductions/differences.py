@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tensorlike.tensor.from_data import tensor
+from tensorlike.tensor.creation.from_data import tensor
 
 from ..sample import ALL, COMPLEX, FLOATING, Make, SampleInput, samples
 

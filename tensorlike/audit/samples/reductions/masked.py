@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tensorlike.tensor.creation.from_data import tensor
 from tensorlike.tensor.dtypes import complex128, float64
-from tensorlike.tensor.from_data import tensor
 
 from ..sample import COMPLEX, FLOATING, INTEGERS, Make, SampleInput, samples
 

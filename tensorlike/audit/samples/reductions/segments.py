@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-from tensorlike.tensor.from_data import tensor
+from tensorlike.tensor.creation.from_data import tensor
 
 from ..sample import Make, SampleInput, samples
 

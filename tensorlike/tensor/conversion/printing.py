@@ -127,7 +127,7 @@ def get_printoptions() -> dict[str, Any]:
 
     Example::
 
-        >>> from tensorlike.tensor.printing import get_printoptions
+        >>> from tensorlike.tensor.conversion.printing import get_printoptions
         >>> get_printoptions()
         {'precision': 4, 'threshold': 1000, 'edgeitems': 3, 'linewidth': 80, 'sci_mode': None}
     """
@@ -144,7 +144,7 @@ def printoptions(**kwargs: Any) -> Iterator[None]:
     Example::
 
         >>> import numpy as np
-        >>> from tensorlike.tensor.printing import format_array, printoptions
+        >>> from tensorlike.tensor.conversion.printing import format_array, printoptions
         >>> with printoptions(precision=1, sci_mode=True):
         ...     format_array(np.array([0.25, 4.0]))
         '[2.5e-01, 4.0e+00]'
@@ -294,7 +294,7 @@ def format_array(array: NDArray[Any], indent: int = 0) -> str:
     Example::
 
         >>> import numpy as np
-        >>> from tensorlike.tensor.printing import format_array
+        >>> from tensorlike.tensor.conversion.printing import format_array
         >>> print(format_array(np.array([[1.0, -2.0], [0.5, np.inf]])))
         [[ 1.0000, -2.0000],
          [ 0.5000,     inf]]
@@ -312,7 +312,7 @@ def format_tensor(array: NDArray[Any], *, prefix: str = "tensor(", suffixes: Seq
     Example::
 
         >>> import numpy as np
-        >>> from tensorlike.tensor.printing import format_tensor
+        >>> from tensorlike.tensor.conversion.printing import format_tensor
         >>> format_tensor(np.array([1.0, 2.0]), suffixes=["requires_grad=True"])
         'tensor([1., 2.], requires_grad=True)'
 
@@ -367,7 +367,7 @@ def tensor_text(
     Example::
 
         >>> import numpy as np
-        >>> from tensorlike.tensor.printing import tensor_text
+        >>> from tensorlike.tensor.conversion.printing import tensor_text
         >>> tensor_text(
         ...     np.zeros((0, 3)), dtype_name="float64", is_default_dtype=False, device=None, requires_grad=True,
         ...     grad_fn_name=None,

@@ -11,28 +11,21 @@ from typing import Any
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.tensor.declare import internal
+from tensorlike.tensor.declarations.declare import internal
 
-from . import distributions as draw
-from .backends import backend_for, check_same_device, device_of, namespace_of
-from .declare import composite, derivatives, factory, primitive
-from .device import as_device, cpu
-from .device import device as Device
-from .dims import checked_size
-from .dtypes import default_float, dtype_of
-from .dtypes import dtype as Dtype
+from ..backends import backend_for, check_same_device, device_of, namespace_of
+from ..declarations.declare import composite, derivatives, factory, primitive
+from ..declarations.runtime import broadcast_error, device_guard, dtype_name, run_quietly, spelled, wanted_dtype
+from ..device import as_device, cpu
+from ..device import device as Device
+from ..dims import checked_size
+from ..dtypes import default_float, dtype_of
+from ..dtypes import dtype as Dtype
+from ..generator import Generator, generator_for
+from ..memory.layouts import empty_array, format_name
+from ..types import Number, Tensor
+from . import random_arrays as draw
 from .from_data import finish
-from .generator import Generator, generator_for
-from .layouts import empty_array, format_name
-from .runtime import (
-    broadcast_error,
-    device_guard,
-    dtype_name,
-    run_quietly,
-    spelled,
-    wanted_dtype,
-)
-from .types import Number, Tensor
 
 __all__ = ["bernoulli", "multinomial", "normal", "poisson", "rand", "randint", "randn", "randperm"]
 

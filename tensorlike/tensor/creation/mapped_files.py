@@ -10,10 +10,10 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import wrap
 
-from .device import as_device
-from .dtypes import dtype as Dtype
-from .dtypes import get_default_dtype
-from .storage import borrowed
+from ..device import as_device
+from ..dtypes import dtype as Dtype
+from ..dtypes import get_default_dtype
+from ..storage import borrowed
 
 __all__ = ["from_file"]
 

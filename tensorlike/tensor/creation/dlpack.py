@@ -15,14 +15,14 @@ import numpy as np
 from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import wrap
 
-from . import dtypes
-from .backends import adopted, device_of, holding, transfer
-from .declare import factory, tensor_method
-from .device import as_device
-from .device import device as Device
-from .dtypes import as_numpy_dtype, dtype_of
-from .storage import writable_alias
-from .tensor import Tensor
+from .. import dtypes
+from ..backends import adopted, device_of, holding, transfer
+from ..declarations.declare import factory, tensor_method
+from ..device import as_device
+from ..device import device as Device
+from ..dtypes import as_numpy_dtype, dtype_of
+from ..storage import writable_alias
+from ..tensor import Tensor
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 

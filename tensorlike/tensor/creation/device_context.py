@@ -11,9 +11,9 @@ from tensorlike.dispatch.registry import IGNORED
 from tensorlike.dispatch.signature import POSITIONAL
 from tensorlike.dispatch.state import STATE, Activation, activate, deactivate
 
-from .backends import backend_for
-from .device import as_device, cpu
-from .device import device as Device
+from ..backends import backend_for
+from ..device import as_device, cpu
+from ..device import device as Device
 from .dlpack import from_dlpack
 
 __all__ = ["DeviceContext", "get_default_device", "innermost_context", "set_default_device"]

@@ -14,19 +14,19 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
 
-from . import dtypes
-from .backends import backend_for, cuda_device_count, device_of
-from .device import cpu
-from .device import device as Device
+from .. import dtypes
+from ..backends import backend_for, cuda_device_count, device_of
+from ..declarations.runtime import dtype_name
+from ..device import cpu
+from ..device import device as Device
+from ..dtypes import dtype as Dtype
+from ..dtypes import dtype_of, get_default_dtype, set_default_dtype
+from ..memory.layouts import layout, strided
+from ..storage import TypedStorage, UntypedStorage, storage_of, typed_storage
+from ..tensor import Tensor
 from .device_context import set_default_device
-from .dtypes import dtype as Dtype
-from .dtypes import dtype_of, get_default_dtype, set_default_dtype
 from .from_data import array_from
-from .layouts import layout, strided
 from .legacy import new_tensor_like
-from .runtime import dtype_name
-from .storage import TypedStorage, UntypedStorage, storage_of, typed_storage
-from .tensor import Tensor
 
 __all__ = ["STORAGES", "TENSORS", "legacy_type", "set_default_tensor_type", "tensortype"]
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from .declare import factory
-from .device import device as Device
-from .dtypes import default_float
-from .dtypes import dtype as Dtype
+from ..declarations.declare import factory
+from ..declarations.runtime import wanted_dtype
+from ..device import device as Device
+from ..dtypes import default_float
+from ..dtypes import dtype as Dtype
+from ..memory.layouts import check_layout
+from ..tensor import Tensor
+from ..types import Number
 from .from_data import finish_sequence
-from .layouts import check_layout
-from .runtime import wanted_dtype
-from .tensor import Tensor
-from .types import Number
 
 __all__: list[str] = []
 

@@ -25,15 +25,15 @@ from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC, Parameter
 from tensorlike.dispatch.tracebacks import explained
 
+from ..dtypes import default_float, dtype_of
+from ..memory.views import check_inplace, check_shared
+from ..promotion import can_cast
+from ..tensor import Tensor
 from . import runtime
 from .declaration import Declaration
-from .dtypes import default_float, dtype_of
 from .operands import allows_none, allows_number, expected, operands_of
-from .promotion import can_cast
 from .promotion_rules import Promotion
-from .tensor import Tensor
 from .threads import LARGE, spread
-from .views import check_inplace, check_shared
 
 __all__ = ["binder", "calling", "elementwise_operands", "writes_directly"]
 

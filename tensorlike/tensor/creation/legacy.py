@@ -13,17 +13,17 @@ from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase, wrap, wrap_as
 from tensorlike.dispatch.core import undispatched
 
-from .backends import device_of
-from .creation import empty
-from .device import as_device, cpu
-from .device import device as Device
-from .dims import checked_size
-from .dtypes import default_float, dtype_of
+from ..backends import device_of
+from ..declarations.runtime import dtype_name, type_name
+from ..device import as_device, cpu
+from ..device import device as Device
+from ..dims import checked_size
+from ..dtypes import default_float, dtype_of
+from ..size import Size
+from ..storage import TypedStorage, UntypedStorage, view_in
+from ..tensor import Tensor, retyped
+from .filled import empty
 from .from_data import array_from, placed
-from .runtime import dtype_name, type_name
-from .size import Size
-from .storage import TypedStorage, UntypedStorage, view_in
-from .tensor import Tensor, retyped
 
 __all__ = ["legacy_tensor", "new_tensor_like"]
 

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from .backends import backend_for, device_of
-from .creation import full
-from .declare import factory, tensor_method
-from .device import as_device, cpu
-from .device import device as Device
-from .dims import checked_size
-from .dtypes import as_numpy_dtype, default_float, dtype_of
-from .dtypes import dtype as Dtype
+from ..backends import backend_for, device_of
+from ..declarations.declare import factory, tensor_method
+from ..declarations.runtime import is_number
+from ..device import as_device, cpu
+from ..device import device as Device
+from ..dims import checked_size
+from ..dtypes import as_numpy_dtype, default_float, dtype_of
+from ..dtypes import dtype as Dtype
+from ..memory.layouts import check_layout, strided_array
+from ..tensor import Tensor
+from ..types import Number
+from .filled import full
 from .from_data import finish
-from .layouts import check_layout, strided_array
-from .runtime import is_number
-from .tensor import Tensor
-from .types import Number
 
 __all__ = ["empty_permuted", "empty_strided", "scalar_tensor"]
 

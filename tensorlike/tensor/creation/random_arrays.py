@@ -14,8 +14,8 @@ import numpy as np
 from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.core import outside_stacklevel
 
-from .dtypes import dtype_of
-from .runtime import dtype_name
+from ..declarations.runtime import dtype_name
+from ..dtypes import dtype_of
 
 __all__ = ["bernoulli", "cauchy", "check_continuous", "exponential", "geometric", "integers", "normal", "uniform"]
 

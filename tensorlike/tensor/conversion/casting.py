@@ -12,20 +12,21 @@ from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import register_ordinary, register_plain, undispatched
 from tensorlike.dispatch.tracebacks import explained
 
-from . import dtypes, layouts
-from .backends import backend_for, backend_of, device_of, transfer
-from .declare import derivatives, primitive, tensor_method
-from .device import as_device
-from .device import device as Device
-from .dtypes import as_numpy_dtype, dtype_of
-from .dtypes import dtype as Dtype
-from .layouts import format_name, format_of
-from .runtime import dtype_name
-from .tensor import Tensor as TensorType
-from .types import DtypeLike, Tensor
+from .. import dtypes
+from ..backends import backend_for, backend_of, device_of, transfer
+from ..declarations.declare import derivatives, primitive, tensor_method
+from ..declarations.runtime import dtype_name
+from ..device import as_device
+from ..device import device as Device
+from ..dtypes import as_numpy_dtype, dtype_of
+from ..dtypes import dtype as Dtype
+from ..memory import layouts
+from ..memory.layouts import format_name, format_of
+from ..tensor import Tensor as TensorType
+from ..types import DtypeLike, Tensor
 
 if TYPE_CHECKING:
-    from .layouts import memory_format as MemoryFormat
+    from ..memory.layouts import memory_format as MemoryFormat
 
 __all__: list[str] = []
 
@@ -250,7 +251,7 @@ def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         return f"{LIBRARY}.{place}{dtype_name(self._tl_data.dtype)}Tensor"
     if isinstance(dtype, Dtype):
         return _converted(self, dtype, None, False)
-    from .legacy_types import legacy_type
+    from ..creation.legacy_types import legacy_type
 
     wanted, device = legacy_type(dtype, "type")
     return _converted(self, wanted, device, False)

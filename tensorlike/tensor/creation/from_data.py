@@ -18,18 +18,18 @@ from tensorlike.dispatch.options import fitting
 from tensorlike.dispatch.protocol import is_tensor_like
 from tensorlike.dispatch.tracebacks import explained
 
-from .backends import adopted, backend_for, backend_of, device_of, transfer
-from .declare import factory
-from .device import as_device
-from .device import device as Device
+from ..backends import adopted, backend_for, backend_of, device_of, transfer
+from ..declarations.declare import factory
+from ..declarations.runtime import copied, device_guard, write_out
+from ..device import as_device
+from ..device import device as Device
+from ..dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
+from ..dtypes import dtype as Dtype
+from ..history import set_requires_grad
+from ..promotion import promote_types
+from ..storage import MAX_DIMS, borrowed
+from ..tensor import Tensor
 from .dlpack import from_dlpack
-from .dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
-from .dtypes import dtype as Dtype
-from .history import set_requires_grad
-from .promotion import promote_types
-from .runtime import copied, device_guard, write_out
-from .storage import MAX_DIMS, borrowed
-from .tensor import Tensor
 
 __all__ = [
     "array_from",

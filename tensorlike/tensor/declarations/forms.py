@@ -22,12 +22,12 @@ from tensorlike.dispatch.signature import (
 )
 from tensorlike.dispatch.wrap import Operator, public_function
 
+from ..tensor import Tensor
 from .calls import calling
 from .declaration import Declaration
-from .tensor import Tensor
 
 if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
-    from .creation import from_numpy
+    from ..creation.filled import from_numpy
 
 __all__ = ["attach_operator", "expand", "implementation_of", "inplace_function_of", "operator_of"]
 

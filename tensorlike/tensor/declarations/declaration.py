@@ -21,21 +21,12 @@ from tensorlike.dispatch.signature import (
     parameters_of,
 )
 
+from ..memory.views import OF_MANY, bump, check_inplace, check_shared, rebase, refuse, view_of
 from . import runtime
 from .declaration_errors import declaration_error, unknown_word
 from .named_results import return_type
 from .promotion_rules import Promotion
-from .recording import (
-    DIFFERENTIABLE,
-    Recorded,
-    make_of,
-    node_methods,
-    record_of,
-    recorder,
-    register_node,
-    save,
-)
-from .views import OF_MANY, bump, check_inplace, check_shared, rebase, refuse, view_of
+from .recording import DIFFERENTIABLE, Recorded, make_of, node_methods, record_of, recorder, register_node, save
 
 if TYPE_CHECKING:
     from .call_data import CallData

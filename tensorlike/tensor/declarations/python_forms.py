@@ -20,14 +20,12 @@ from tensorlike.dispatch.signature import (
 )
 from tensorlike.dispatch.wrap import public_function
 
+from ..tensor import Tensor
 from . import runtime
 from .declaration import documented
 from .declaration_errors import check_options as check_declared
 from .forms import operator_of
-from .operands import (
-    allows_number,
-)
-from .tensor import Tensor
+from .operands import allows_number
 
 __all__ = ["composite", "factory", "operand_check", "tensor_method", "tensor_property"]
 

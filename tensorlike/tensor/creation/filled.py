@@ -11,18 +11,18 @@ import numpy as np
 from tensorlike._native import core as native_core
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 
-from .backends import backend_for, device_of
-from .declare import composite, factory, tensor_method
-from .device import as_device, cpu
-from .device import device as Device
-from .dims import checked_size
-from .dtypes import as_numpy_dtype, default_float, dtype_of
-from .dtypes import dtype as Dtype
+from ..backends import backend_for, device_of
+from ..declarations.declare import composite, factory, tensor_method
+from ..declarations.runtime import device_guard, dtype_name, run_quietly, spelled, unwritten, wanted_dtype, wrong_type
+from ..device import as_device, cpu
+from ..device import device as Device
+from ..dims import checked_size
+from ..dtypes import as_numpy_dtype, default_float, dtype_of
+from ..dtypes import dtype as Dtype
+from ..memory.layouts import check_layout, empty_array, format_name
+from ..tensor import Tensor
+from ..types import Number
 from .from_data import array_from, as_tensor, finish, finish_sequence, from_numpy, inferred_dtype, placed, tensor
-from .layouts import check_layout, empty_array, format_name
-from .runtime import device_guard, dtype_name, run_quietly, spelled, unwritten, wanted_dtype, wrong_type
-from .tensor import Tensor
-from .types import Number
 
 if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
     from tensorlike.operations.indexing.written_values import converted_number

@@ -15,17 +15,17 @@ from tensorlike.autograd.node import edge_of, name_of
 from tensorlike.autograd.tensor_base import TensorBase, move_state
 from tensorlike.dispatch import core
 
-from .backends import backend_of, device_of
-from .declare import tensor_method
-from .device import device as Device
-from .dtypes import default_complex, default_float, dtype_of
-from .history import set_requires_grad
-from .parameter import Parameter
-from .propagation import attributes_of
-from .serialization import deepcopy_tensor, reduce_tensor
-from .tensor import Tensor, retyped
-from .types import Subclass
-from .views import detached
+from ..backends import backend_of, device_of
+from ..declarations.declare import tensor_method
+from ..device import device as Device
+from ..dtypes import default_complex, default_float, dtype_of
+from ..history import set_requires_grad
+from ..memory.views import detached
+from ..parameter import Parameter
+from ..propagation import attributes_of
+from ..serialization import deepcopy_tensor, reduce_tensor
+from ..tensor import Tensor, retyped
+from ..types import Subclass
 
 __all__ = ["describe"]
 

@@ -1,0 +1,1 @@
+"""The memory of tensors: its layouts, views of it, and how it is shared and used again."""
