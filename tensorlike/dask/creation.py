@@ -12,7 +12,7 @@ from dask.layers import ArrayBlockIdDep, ArrayChunkShapeDep, ArraySliceDep
 
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
-from tensorlike.tensor.creation import filled as creation
+from tensorlike.tensor.creation import filled as of_tensors
 from tensorlike.tensor.device import as_device
 from tensorlike.tensor.dims import size_argument
 from tensorlike.tensor.dtypes import dtype_of
@@ -243,7 +243,7 @@ class _Converted(ChunkFunction):
 
 
 @rule(
-    creation.zeros_like, creation.ones_like, creation.full_like, creation.empty_like,
+    of_tensors.zeros_like, of_tensors.ones_like, of_tensors.full_like, of_tensors.empty_like,
 )  # fmt: skip
 def _like(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given = arguments(form, args, kwargs)
@@ -251,7 +251,7 @@ def _like(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given.pop("memory_format", None)
     requires_grad = bool(given.pop("requires_grad", False))
     sample = called(form.function, (tensor,), {k: v for k, v in given.items() if k != "input" and v is not None})
-    value = given.get("fill_value", 1 if form.operation is operation_of(creation.ones_like) else 0)
+    value = given.get("fill_value", 1 if form.operation is operation_of(of_tensors.ones_like) else 0)
     if isinstance(value, tl.Tensor):
         if is_chunked(value):
             return NotImplemented

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor import Parameter, Tensor
-from tensorlike.tensor.memory.shared import HAS_DESCRIPTORS, attach, share, shared_memory_of
 from tensorlike.tensor.serialization import reduce_here
+from tensorlike.tensor.shared import HAS_DESCRIPTORS, attach, share, shared_memory_of
 from tensorlike.tensor.storage import TypedStorage, UntypedStorage, rebuild_storage, storage_of, typed_storage
 
 __all__ = [

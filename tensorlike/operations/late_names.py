@@ -17,8 +17,7 @@ from tensorlike.operations.memory import inplace
 from tensorlike.operations.shape import expanding, joining
 from tensorlike.tensor import backends, device, parameter, tensor
 from tensorlike.tensor.conversion import protocols
-from tensorlike.tensor.creation import device_context, legacy
-from tensorlike.tensor.creation import filled as creation
+from tensorlike.tensor.creation import device_context, filled, legacy
 from tensorlike.tensor.declarations import forms, recording
 from tensorlike.tensor.memory import views
 
@@ -38,11 +37,11 @@ _give(
     cuda_is_available=backends.cuda_is_available,
 )  # fmt: skip
 _give(
-    creation, converted_number=written_values.converted_number, stack=joining.stack,
+    filled, converted_number=written_values.converted_number, stack=joining.stack,
     new_tensor_like=legacy.new_tensor_like,
 )  # fmt: skip
 _give(tensor, legacy_tensor=legacy.legacy_tensor)
-_give(forms, from_numpy=creation.from_numpy)
+_give(forms, from_numpy=filled.from_numpy)
 _give(parameter, retyped_leaf=protocols.retyped_leaf)
 _give(recording, program_of=formula_programs.program_of)
 _give(

@@ -22,7 +22,7 @@ from tensorlike.operations.linalg import matmul
 from tensorlike.operations.nn import activation
 from tensorlike.operations.reductions import minmax, row_kernels, softmax, sums
 from tensorlike.operations.shape import expanding, joining, reshaping
-from tensorlike.tensor.conversion import casting as conversion
+from tensorlike.tensor.conversion import casting
 from tensorlike.tensor.declarations.declaration import Declaration
 from tensorlike.tensor.memory.views import UNDER_NO_GRAD
 from tensorlike.tensor.size import Size
@@ -201,7 +201,7 @@ def _families() -> Mapping[Any, Family]:
         matmul.dot: Product(((1, 1),)),
         matmul.linear: Product(((1, 2), (2, 2), (3, 2)), transposed=True, adds=True),
         reshaping.clone: Copy("copied"),
-        conversion.item: Copy("number"),
+        casting.item: Copy("number"),
         TensorType.detach: Copy("detached"),
         joining.cat: Join(is_new=False),
         joining.stack: Join(is_new=True),

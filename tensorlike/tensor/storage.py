@@ -248,7 +248,7 @@ class UntypedStorage:
 
     def share_memory_(self) -> UntypedStorage:
         """Move the memory, and the tensors on it, to memory that processes share, and return this storage."""
-        from .memory.shared import share
+        from .shared import share
 
         return share(self)
 

@@ -31,9 +31,10 @@ FILES = sorted(
         "operations/*.py",
         "overrides/**/*.py",
         "testing/*.py",
-        "tensor/*.py",
+        "tensor/**/*.py",
     )
     for path in PACKAGE.glob(pattern)
+    if path.parent != PACKAGE / "tensor" / "backends"
 )
 
 STATE = "a field of a tensor's state"

@@ -18,7 +18,7 @@ import pytest
 import tensorlike as tl
 from tensorlike._native import core
 from tensorlike.tensor.declarations import runtime
-from tensorlike.tensor.memory import results as memory
+from tensorlike.tensor.memory import results
 from tensorlike.tensor.memory.results import keep_memory
 
 handler_name = np._core.multiarray.get_handler_name
@@ -113,7 +113,7 @@ class TestWithoutIt:
     """What holds in pure mode too."""
 
     def test_the_counters_are_the_same_everywhere(self):
-        assert set(tl.memory_stats()) == set(memory._COUNTERS)
+        assert set(tl.memory_stats()) == set(results._COUNTERS)
         assert all(type(value) is int and value >= 0 for value in tl.memory_stats().values())
 
     def test_pure_python_keeps_nothing_and_says_so(self):
@@ -137,35 +137,35 @@ print(set(tl.memory_stats().values()), x.sum().item())
             tl.set_memory_cache_limit(-1)
 
     def test_the_default_limit_fits_a_small_machine(self, monkeypatch):
-        monkeypatch.setattr(memory, "_CONTAINER_LIMITS", ())
+        monkeypatch.setattr(results, "_CONTAINER_LIMITS", ())
         monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1 << 20}.__getitem__, raising=False)
-        assert memory.default_limit() == 256 * MEGABYTE
+        assert results.default_limit() == 256 * MEGABYTE
         monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1 << 26}.__getitem__, raising=False)
-        assert memory.default_limit() == 1024 * MEGABYTE
+        assert results.default_limit() == 1024 * MEGABYTE
 
     def test_the_default_limit_fits_a_container(self, monkeypatch, tmp_path):
         (tmp_path / "max").write_text("max\n")
         (tmp_path / "limit").write_text(f"{64 * MEGABYTE}\n")
-        monkeypatch.setattr(memory, "_CONTAINER_LIMITS", [tmp_path / n for n in ("max", "limit", "absent")])
-        assert memory.default_limit() == 4 * MEGABYTE
+        monkeypatch.setattr(results, "_CONTAINER_LIMITS", [tmp_path / n for n in ("max", "limit", "absent")])
+        assert results.default_limit() == 4 * MEGABYTE
 
     def test_the_default_limit_where_the_system_does_not_tell(self, monkeypatch):
-        monkeypatch.setattr(memory, "_CONTAINER_LIMITS", ())
+        monkeypatch.setattr(results, "_CONTAINER_LIMITS", ())
         monkeypatch.delattr(os, "sysconf", raising=False)
-        assert memory.default_limit() == 256 * MEGABYTE
+        assert results.default_limit() == 256 * MEGABYTE
 
     @pytest.mark.parametrize(
         "written, limit", [("1000", 1000), ("3k", 3072), ("2M", 2 * MEGABYTE), (" 1G ", 1024 * MEGABYTE), ("0", 0)]
     )
     def test_a_limit_of_the_environment(self, written, limit, monkeypatch):
         monkeypatch.setenv("TENSORLIKE_MEMORY_CACHE_LIMIT", written)
-        assert memory._wished_limit() == limit
+        assert results._wished_limit() == limit
 
     @pytest.mark.parametrize("written", ["much", "-1", "1.5G", "M", "9" * 5000])
     def test_a_limit_of_the_environment_that_is_none(self, written, monkeypatch):
         monkeypatch.setenv("TENSORLIKE_MEMORY_CACHE_LIMIT", written)
         with pytest.warns(RuntimeWarning, match="is no number of bytes and ignored"):
-            assert memory._wished_limit() == memory.default_limit()
+            assert results._wished_limit() == results.default_limit()
 
     def test_an_unknown_allocator_is_ignored(self, monkeypatch):
         monkeypatch.setenv("TENSORLIKE_ALLOCATOR", "best")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorlike.tensor.creation import filled as creation
+from tensorlike.tensor.creation import filled
 from tensorlike.tensor.declarations.declare import composite, derivatives, factory, internal, undispatched
 from tensorlike.tensor.declarations.runtime import dtype_name, write_out
 from tensorlike.tensor.device import device as Device
@@ -353,7 +353,7 @@ def _frequencies(name: str, make: Any, n: Any, d: Any, out: Any, dtype: Any, dev
         raise RuntimeError(f"{name}(): Trying to create tensor with negative dimension {n}: [{n}]")
     if dtype is not None and as_numpy_dtype(dtype, name).kind in "biu":
         raise RuntimeError(f"{name} requires a floating point or complex dtype, got {dtype!r}")
-    found = undispatched(creation.tensor)(
+    found = undispatched(filled.tensor)(
         make(n).astype(np.float64) / (n * d) if n else make(0),
         dtype=get_default_dtype() if dtype is None else dtype,
         device=device,

@@ -129,7 +129,7 @@ def share_memory_(self: Tensor) -> Tensor:
     >>> x[1:].share_memory_().is_shared(), x.is_shared()
     (True, True)
     """
-    from tensorlike.tensor.memory.shared import share
+    from tensorlike.tensor.shared import share
 
     share(self)
     return self

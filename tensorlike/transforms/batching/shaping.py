@@ -11,7 +11,7 @@ from tensorlike.operations.linalg import diagonals
 from tensorlike.operations.memory import inplace, placement
 from tensorlike.operations.reductions import sums
 from tensorlike.operations.shape import expanding, joining, rearranging, reshaping, view_copies
-from tensorlike.tensor.creation import filled as creation
+from tensorlike.tensor.creation import filled
 from tensorlike.tensor.tensor import Tensor
 
 from ..batched import example, rule, stacked_results
@@ -39,8 +39,8 @@ rule(
     Method.detach, Method.cpu, Method.cuda, Method.real, Method.imag, Method.data, complexes.conj,
     complexes.conj_physical, complexes.view_as_real, complexes.view_as_complex, complexes.real, complexes.imag,
     comparison.isnan, comparison.isinf, comparison.isfinite, rounding.nan_to_num, inplace.zero_, placement.resolve_conj,
-    placement.resolve_neg, placement.detach, reshaping.clone, creation.zeros_like, creation.ones_like,
-    creation.full_like, creation.empty_like,
+    placement.resolve_neg, placement.detach, reshaping.clone, filled.zeros_like, filled.ones_like,
+    filled.full_like, filled.empty_like,
 )(passed_through)  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tensorlike.tensor.creation import filled as creation
+from tensorlike.tensor.creation import filled
 
 from ..sample import ALL, Make, SampleInput, samples
 
@@ -41,16 +41,16 @@ def _(make: Make) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), Ellipsis, make())
     yield SampleInput(make(), (), 1)
     yield SampleInput(make(2, 3), make.integers(1, high=2), make(3))
-    yield SampleInput(make(2, 3), (creation.tensor([0, 1]), creation.tensor([2, 0])), make(2))
-    yield SampleInput(make(2, 3, 2), (0, slice(None), creation.tensor([1, 0])), make(3, 2))
+    yield SampleInput(make(2, 3), (filled.tensor([0, 1]), filled.tensor([2, 0])), make(2))
+    yield SampleInput(make(2, 3, 2), (0, slice(None), filled.tensor([1, 0])), make(3, 2))
     yield SampleInput(make(2, 3), make.bools(2, 3), 1)
-    yield SampleInput(make(2, 3), creation.tensor([True, False]), make(3))
+    yield SampleInput(make(2, 3), filled.tensor([True, False]), make(3))
     yield SampleInput(make(0, 3), slice(None), 1)
 
 
 @samples("tensorlike.index_put", dtypes=ALL)
 def _(make: Make) -> Iterator[SampleInput]:
-    yield SampleInput(make(2, 3), (creation.tensor([0, 1]), creation.tensor([2, 0])), make(2))
+    yield SampleInput(make(2, 3), (filled.tensor([0, 1]), filled.tensor([2, 0])), make(2))
     yield SampleInput(make(2, 3), (make.integers(4, high=2),), make(3), True)
     yield SampleInput(make(2, 3), (make.bools(2, 3),), make())
     yield SampleInput(make(3), [make.integers(2, 2)], make(2, 2), accumulate=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tensorlike.tensor.creation import filled as creation
+from tensorlike.tensor.creation import filled
 
 from ..sample import ALL, FLOATING, INTEGERS, NUMERIC, REAL, Make, SampleInput, samples
 
 
 def index_of(values: Any) -> Any:
-    return creation.tensor(values)
+    return filled.tensor(values)
 
 
 @samples("tensorlike.index_add", dtypes=ALL)

@@ -29,8 +29,8 @@ import numpy as np
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.multiprocessing.reductions import check_history
 from tensorlike.tensor import Parameter, Tensor
-from tensorlike.tensor.memory.shared import HAS_DESCRIPTORS, map_file, new_file
 from tensorlike.tensor.serialization import reduce_here
+from tensorlike.tensor.shared import HAS_DESCRIPTORS, map_file, new_file
 from tensorlike.tensor.storage import SharedBlock, UntypedStorage, owner_of, rebuild_storage
 
 __all__ = ["Receiver", "Sender", "new_arena"]

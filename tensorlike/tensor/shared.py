@@ -26,8 +26,8 @@ import numpy as np
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.forks import renew_after_fork
 
-from ..backends import backend_of, data_pointer, device_of
-from ..storage import UntypedStorage, owner_of, relocated, storage_of, view_in
+from .backends import backend_of, data_pointer, device_of
+from .storage import UntypedStorage, owner_of, relocated, storage_of, view_in
 
 __all__ = ["SharedMemory", "attach", "new_file", "new_shared", "share", "shared_memory_of"]
 
