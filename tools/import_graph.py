@@ -124,7 +124,8 @@ def room(module: str) -> str:
 def layers() -> list[list[str]]:
     """Return the layers of the package, the uppermost first, as pyproject.toml has them."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    [contract] = [each for each in settings["tool"]["importlinter"]["contracts"] if each["type"] == "layers"]
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    [contract] = [each for each in contracts if each.get("containers") == ["tensorlike"]]
     return [[name.strip() for name in line.split("|")] for line in contract["layers"]]
 
 
