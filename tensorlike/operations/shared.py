@@ -16,6 +16,20 @@ def require_tensor(function: str, value: Any, argument: str = "input", position:
     return value
 
 
+def as_number(value: Any, integral: bool = False) -> Any:
+    """Return the number that a tensor of no dimensions stands for, as in PyTorch; anything else as it is.
+
+    It stands for none where it requires grad, and for an int where its dtype is integral. Declarations of kernels do so
+    by themselves (`_taking_numbers` in tensor/declarations/calls.py); this is for composites that read a number.
+    """
+    if not isinstance(value, TensorBase):
+        return value
+    tensor: Any = value
+    if tensor._tl_transformed or tensor.requires_grad or tensor._tl_data.shape != ():
+        return value
+    return value if integral and tensor._tl_data.dtype.kind not in "iu" else tensor._tl_data.item()
+
+
 def scaled(xp: Any, array: Any, factor: Any) -> Any:
     """Return `array * factor` in the dtype of `array`, for the `alpha` of sums.
 

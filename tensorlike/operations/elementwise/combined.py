@@ -78,12 +78,15 @@ derivatives(
 def lerp(xp: Any, input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     """Return `input + weight * (end - input)`, element by element, with broadcasting.
 
-    The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ.
+    The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ. A weight without
+    dimensions may have any dtype.
 
     >>> tl.lerp(tl.tensor([0.0, 10.0]), tl.tensor([4.0, 20.0]), 0.25)
     tensor([ 1.0000, 12.5000])
     """
     dtype = input.dtype
+    if getattr(weight, "ndim", 1) == 0 and weight.dtype != dtype:
+        weight = weight.item()  # It stands for a number, whose dtype decides nothing.
     for name, operand in (("end", end), ("weight", weight)):
         if hasattr(operand, "ndim") and operand.dtype != dtype:
             raise RuntimeError(

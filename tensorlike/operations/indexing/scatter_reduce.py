@@ -15,7 +15,7 @@ from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Number, Tensor
 
-from ..shared import require_tensor
+from ..shared import as_number, require_tensor
 from .accumulation import combine_at, row_positions
 from .basic import declared
 from .index_checks import check_bounds
@@ -177,7 +177,7 @@ def _values(function: str, input: Any, index: Any, src: Any, value: Any) -> Any:
     """Return the values to scatter: a tensor or a number."""
     require_tensor(function, input)
     require_tensor(function, index, "index", 3)
-    given = [v for v in (src, value) if v is not None]
+    given = [v for v in (src, as_number(value)) if v is not None]
     if len(given) != 1:
         raise TypeError(f"{function}(): expected one of src, a tensor, and value, a number")
     if not isinstance(given[0], (TensorBase, bool, int, float, complex, np.generic)):

@@ -18,7 +18,7 @@ from tensorlike.tensor.declarations.declare import composite, derivatives, inter
 from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
-from ..shared import require_tensor
+from ..shared import as_number, require_tensor
 from .checks import flat_matrices, on_host
 from .decompositions import cholesky
 from .solving import solve_triangular
@@ -172,6 +172,7 @@ def lobpcg(
     """
     require_tensor("lobpcg", A, "A")
     _check(A, B)
+    tol, niter = as_number(tol), as_number(niter)
     for argument, value in (("tol", tol), ("niter", niter)):
         if value is not None and not isinstance(value, (int, float)):
             raise TypeError(f"lobpcg(): argument '{argument}' must be a number, not {type(value).__name__}")

@@ -12,7 +12,7 @@ from tensorlike.tensor.declarations.runtime import broadcast_error, device_guard
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.tensor.types import Number
 
-from ..shared import require_tensor
+from ..shared import as_number, require_tensor
 from .checks import NAMESPACE, converging, into_each
 from .norms import check_tolerances, tolerance
 
@@ -178,7 +178,7 @@ def lstsq(
     except ValueError as error:
         raise broadcast_error("lstsq", error, (A._tl_data[..., 0, 0], columns._tl_data[..., 0, 0])) from None
     A, columns = A.expand((*batch, *A.shape[-2:])), columns.expand((*batch, *columns.shape[-2:]))
-    solution, rank, values = least_squares(A, columns, rcond, driver == "gels")
+    solution, rank, values = least_squares(A, columns, as_number(rcond), driver == "gels")
     # Empty, but with a history, as in PyTorch.
     residuals = solution.reshape((-1,))[:0].abs()
     rows, width = A.shape[-2:]

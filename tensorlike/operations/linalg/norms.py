@@ -16,7 +16,7 @@ from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.types import Number, Tensor
 
 from ..reductions.axes import one_axis, reduced_axes
-from ..shared import require_tensor
+from ..shared import as_number, require_tensor
 from .checks import NAMESPACE, check_matrices, check_square, converging, into
 from .solving import inv_ex
 from .spectral import svdvals
@@ -250,6 +250,7 @@ def frobenius_norm(
     Same as PyTorch's function of that name, without its warning to use `linalg.vector_norm` instead.
     """
     require_tensor("frobenius_norm", input)
+    dim = as_number(dim, integral=True)
     dims: Any = (dim,) if isinstance(dim, int) else dim
     if len(dims) > 2:
         raise RuntimeError(f"frobenius_norm(): Expected at most 2 dimensions, but got {len(dims)} dimensions instead.")

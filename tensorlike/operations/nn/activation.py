@@ -12,6 +12,7 @@ from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.types import Number, Tensor
 
 from ..reductions import softmax as softmax_functions
+from ..shared import as_number
 from .declaring import (
     array_of,
     chosen,
@@ -451,6 +452,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     """
     array_of("gumbel_softmax", "logits", 1, logits)
     noise = -logits.new_empty(logits.shape).exponential_().log()
+    dim = as_number(dim, integral=True)
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
         return soft

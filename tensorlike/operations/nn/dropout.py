@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.autograd.tensor_base import wrap
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.operations.elementwise.arithmetic import add, mul
 from tensorlike.tensor.backends import device_of, namespace_of
 from tensorlike.tensor.declarations.declare import undispatched
@@ -17,6 +17,7 @@ from tensorlike.tensor.memory.layouts import empty_array
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Tensor
 
+from ..shared import as_number
 from .declaring import array_of, functional, narrowed, need_float, warn
 
 # The negative of selu's limit for large negative elements.
@@ -28,9 +29,13 @@ _mul_into = undispatched(TensorType.mul_)
 _add_into = undispatched(TensorType.add_)
 
 
-def _check(p: float) -> None:
+def _probability(function: str, p: Any) -> float:
+    p = as_number(p)
+    if isinstance(p, TensorBase):
+        raise TypeError(f"{function}(): argument 'p' must be float, not Tensor: pass p.item()")
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return p  # type: ignore[no-any-return]
 
 
 def kept(array: Any, p: float, shape: tuple[int, ...]) -> Any:
@@ -108,7 +113,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     >>> sorted(set(tl.nn.functional.dropout(tl.ones(100), 0.5).tolist()))
     [0.0, 2.0]
     """
-    _check(p)
+    p = _probability("dropout", p)
     return dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)
 
 
@@ -122,7 +127,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     >>> tl.nn.functional.alpha_dropout(tl.ones(3))
     tensor([1., 1., 1.])
     """
-    _check(p)
+    p = _probability("alpha_dropout", p)
     return alpha_dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)
 
 
@@ -136,7 +141,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     >>> tl.nn.functional.feature_alpha_dropout(tl.ones(1, 3))
     tensor([[1., 1., 1.]])
     """
-    _check(p)
+    p = _probability("feature_alpha_dropout", p)
     return alpha_dropped(input, p, training, inplace, channels(input))
 
 
@@ -149,7 +154,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     >>> tl.nn.functional.dropout1d(tl.ones(2, 3), training=False).shape
     tensorlike.Size([2, 3])
     """
-    _check(p)
+    p = _probability("dropout1d", p)
     shape = array_of("dropout", "input", 1, input).shape
     if len(shape) not in (2, 3):
         raise RuntimeError(
@@ -170,7 +175,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     >>> tl.nn.functional.dropout2d(tl.ones(1, 2, 3, 3), training=False).shape
     tensorlike.Size([1, 2, 3, 3])
     """
-    _check(p)
+    p = _probability("dropout2d", p)
     ndim = array_of("dropout2d", "input", 1, input).ndim
     if ndim not in (3, 4):
         _warn_shape("dropout2d", ndim, 2)
@@ -192,7 +197,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     >>> tl.nn.functional.dropout3d(tl.ones(1, 2, 3, 3, 3), training=False).shape
     tensorlike.Size([1, 2, 3, 3, 3])
     """
-    _check(p)
+    p = _probability("dropout3d", p)
     shape = array_of("dropout", "input", 1, input).shape
     if len(shape) == 4:
         return dropped(input, p, training, inplace, (shape[0], 1, 1, 1))

@@ -15,6 +15,7 @@ from tensorlike.tensor.declarations.declare import composite, derivatives, inter
 from tensorlike.tensor.declarations.runtime import dtype_name, guarded
 from tensorlike.tensor.types import Tensor
 
+from ..shared import as_number
 from .declaring import array_of, functional, need_float, warn
 
 _MODES = ("bilinear", "nearest", "bicubic")
@@ -231,6 +232,7 @@ def _warn_default() -> None:
 
 
 def _named(function: str, number: Any, names: tuple[str, ...], argument: str, position: int) -> str:
+    number = as_number(number, integral=True)
     if isinstance(number, bool) or not isinstance(number, int):
         raise TypeError(
             f"{function}(): argument '{argument}' (position {position}) must be int, not {type(number).__name__}"

@@ -16,6 +16,7 @@ from tensorlike.tensor.declarations.runtime import device_guard, dtype_name, gua
 from tensorlike.tensor.promotion import promote_types
 from tensorlike.tensor.types import Tensor
 
+from ..shared import as_number
 from .activation import logsigmoid_op
 from .declaring import array_of, broadcast_shape, functional, need_float, reduced, reduction_of
 
@@ -168,6 +169,7 @@ def hinge_embedding_loss(
     reduction = reduction_of(size_average, reduce, reduction)
     array_of("hinge_embedding_loss", "input", 1, input)
     # Of integers, an integer.
+    margin = as_number(margin)
     limit = int(margin) if input._tl_data.dtype.kind in "iu" else margin
     far = (limit - input).clamp(min=0).where(target != 1, 0)
     near = input.where(target != -1, 0)
@@ -211,6 +213,7 @@ def cosine_embedding_loss(
     tensor(1.)
     """
     reduction = reduction_of(size_average, reduce, reduction)
+    margin = as_number(margin)
     _need_tensors("cosine_embedding_loss", input1=input1, input2=input2, target=target)
     if target.dim() > 1:
         raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported: got {target.dim()}D")
@@ -274,6 +277,7 @@ def triplet_margin_loss(
     tensor(0.5000)
     """
     reduction = reduction_of(size_average, reduce, reduction)
+    margin = as_number(margin)
     _check_margin(margin)
     return triplets(lambda x, y: pairwise_distance(x, y, p, eps), anchor, positive, negative, margin, swap, reduction)
 

@@ -19,7 +19,7 @@ from tensorlike.tensor.declarations.declare import composite, derivatives, inter
 from tensorlike.tensor.declarations.runtime import dtype_name, guarded, run_quietly, wrong_type
 from tensorlike.tensor.types import Tensor
 
-from ..shared import require_tensor
+from ..shared import as_number, require_tensor
 from .declaring import narrowed
 from .dropout import dropout as dropout_function
 from .recurrent_kernels import CELL, FORWARD, GATES, Weights, backward
@@ -292,14 +292,18 @@ _OPTIONS: tuple[tuple[str, Any], ...] = (
 )  # fmt: skip
 
 
-def _check_options(function: str, options: Sequence[Any], first: int) -> None:
-    for position, ((name, kind), value) in enumerate(zip(_OPTIONS, options, strict=True), first):
+def _checked_options(function: str, options: Sequence[Any], first: int) -> list[Any]:
+    checked = []
+    for position, ((name, kind), given) in enumerate(zip(_OPTIONS, options, strict=True), first):
+        value = given if kind is bool else as_number(given, integral=kind is int)
         if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
             expected = "bool" if kind is bool else "int" if kind is int else "float"
             raise TypeError(
                 f"{function}(): argument '{name}' (position {position}) must be {expected}, not {type(value).__name__} "
                 f"({value!r:.60})"
             )
+        checked.append(value)
+    return checked
 
 
 def _run(function: str, kind: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -320,7 +324,7 @@ def _run(function: str, kind: str, arguments: tuple[Any, ...]) -> tuple[Any, ...
     else:
         states = [require_tensor(function, hx, "hx", positions[0])]
     weights = _need_tensors(function, "params", positions[1], params)
-    _check_options(function, options, positions[1] + 1)
+    options = _checked_options(function, options, positions[1] + 1)
     if packed:
         if data._tl_data.ndim != 2:
             raise RuntimeError(f"{function}(): data must have 2 dimensions, but got {list(data._tl_data.shape)}")

@@ -5,30 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorlike.autograd.tensor_base import wrap
+from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declarations.declare import composite
 from tensorlike.tensor.declarations.runtime import guarded
 from tensorlike.tensor.types import Tensor
 
+from ..shared import as_number
 from . import dropout as functions
 from .declaring import array_of
 
 
-def _check(p: float) -> None:
+def _probability(function: str, p: Any) -> float:
+    p = as_number(p)
+    if isinstance(p, TensorBase):
+        raise TypeError(f"{function}(): argument 'p' must be float, not Tensor: pass p.item()")
     if not 0.0 <= p <= 1.0:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return p  # type: ignore[no-any-return]
 
 
-def _elements(function: str, input: Any, p: float) -> tuple[int, ...]:
-    shape: tuple[int, ...] = array_of(function, "input", 1, input).shape
-    _check(p)
-    return shape
+def _elements(function: str, input: Any) -> tuple[int, ...]:
+    return array_of(function, "input", 1, input).shape  # type: ignore[no-any-return]
 
 
-def _channels(function: str, input: Any, p: float) -> tuple[int, ...]:
+def _channels(function: str, input: Any) -> tuple[int, ...]:
     array_of(function, "input", 1, input)
-    _check(p)
     return functions.channels(input)
 
 
@@ -41,7 +43,9 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     >>> sorted(set(tl.dropout(tl.ones(100), 0.5, True).tolist()))
     [0.0, 2.0]
     """
-    return functions.dropped(input, p, train, False, _elements("dropout", input, p))
+    return functions.dropped(
+        input, _probability("dropout", p), train, False, _elements("dropout", input)
+    )
 
 
 @composite(guard=False, random=("train", "p"))
@@ -54,7 +58,9 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     >>> tl.feature_dropout(tl.ones(1, 3), 0.5, False)
     tensor([[1., 1., 1.]])
     """
-    return functions.dropped(input, p, train, False, _channels("feature_dropout", input, p))
+    return functions.dropped(
+        input, _probability("feature_dropout", p), train, False, _channels("feature_dropout", input)
+    )
 
 
 @composite(guard=False, random=("train", "p"))
@@ -67,7 +73,9 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     >>> tl.alpha_dropout(tl.ones(3), 0.5, False)
     tensor([1., 1., 1.])
     """
-    return functions.alpha_dropped(input, p, train, False, _elements("alpha_dropout", input, p))
+    return functions.alpha_dropped(
+        input, _probability("alpha_dropout", p), train, False, _elements("alpha_dropout", input)
+    )
 
 
 @composite(guard=False, random=("train", "p"))
@@ -80,7 +88,9 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     >>> tl.feature_alpha_dropout(tl.ones(1, 3), 0.5, False)
     tensor([[1., 1., 1.]])
     """
-    return functions.alpha_dropped(input, p, train, False, _channels("feature_alpha_dropout", input, p))
+    return functions.alpha_dropped(
+        input, _probability("feature_alpha_dropout", p), train, False, _channels("feature_alpha_dropout", input)
+    )
 
 
 def _in_place(of: Any, run: Callable[..., Any], shape_of: Callable[..., tuple[int, ...]]) -> None:
@@ -88,7 +98,7 @@ def _in_place(of: Any, run: Callable[..., Any], shape_of: Callable[..., tuple[in
     name = f"{of.__name__}_"
 
     def write(input: Tensor, p: float, train: bool) -> Tensor:
-        return run(input, p, train, True, shape_of(name, input, p))
+        return run(input, _probability(name, p), train, True, shape_of(name, input))
 
     write.__doc__ = f"""Write `{of.__name__}(input, p, train)` into `input`, and return it.
 

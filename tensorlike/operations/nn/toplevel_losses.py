@@ -11,6 +11,7 @@ from typing import Any
 from tensorlike.tensor.declarations.declare import composite, undispatched
 from tensorlike.tensor.types import Tensor
 
+from ..shared import as_number
 from . import loss, ranking
 from .declaring import array_of, broadcast_shape, reduced
 from .ranking import pairwise_distance
@@ -23,6 +24,7 @@ _poisson = undispatched(loss.poisson_nll_loss)
 
 def reduction_named(function: str, position: int, reduction: Any) -> str:
     """Return the name of a reduction that is given as a number; numbers other than 1 and 2 stand for "none"."""
+    reduction = as_number(reduction, integral=True)
     if isinstance(reduction, bool) or not isinstance(reduction, int):
         raise TypeError(
             f"{function}(): argument 'reduction' (position {position}) must be int, not {type(reduction).__name__}: "
@@ -146,6 +148,7 @@ def triplet_margin_loss(
     tensor(0.5000)
     """
     name = reduction_named("triplet_margin_loss", 8, reduction)
+    margin = as_number(margin)
     return ranking.triplets(
         lambda x, y: pairwise_distance(x, y, p, eps), anchor, positive, negative, margin, swap, name
     )

@@ -9,6 +9,7 @@ from tensorlike.tensor.declarations.declare import composite
 from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.types import Tensor
 
+from ..shared import as_number
 from . import normalization
 from .declaring import array_of, check_parameters, need_float, written_out
 from .separable import keeping_format
@@ -187,6 +188,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
             [10.]])
     """
     array = array_of("norm_except_dim", "v", 1, v)
+    pow, dim = as_number(pow, integral=True), as_number(dim, integral=True)
     if isinstance(pow, bool) or not isinstance(pow, int):
         raise TypeError(f"norm_except_dim(): argument 'pow' (position 2) must be int, not {type(pow).__name__}")
     if array.dtype.kind not in "fcV":

@@ -19,7 +19,7 @@ from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.types import Tensor
 
 from ..elementwise.exponential import logaddexp as _logaddexp
-from ..shared import require_tensor
+from ..shared import as_number, require_tensor
 from .axes import reduced_axes
 from .norms import vector_norm as _vector_norm
 from .softmax import log_softmax as _log_softmax
@@ -318,6 +318,7 @@ def std(
 
 
 def _norm(input: Any, ord: Any, axes: Any, keepdim: Any, dtype: Any, mask: Any) -> Any:
+    ord = as_number(ord)
     if isinstance(ord, bool) or not isinstance(ord, (int, float)):
         raise TypeError(f"norm(): argument 'ord' must be Number, not {type(ord).__name__}")
     other = float("inf") if ord == -float("inf") and input._tl_data.dtype.kind == "f" else 0

@@ -28,7 +28,7 @@ from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Tensor
 
 from ..indexing.basic import along
-from ..shared import require_tensor
+from ..shared import as_number, require_tensor
 
 
 @primitive(own_layout=True, linear_in=("input",))
@@ -478,7 +478,10 @@ def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tup
     tensorlike.Size([3, 4, 2])
     """
     ndim = require_tensor("movedim", input)._tl_data.ndim
-    given = [[d] if isinstance(d, int) else list(d) for d in (source, destination)]
+    given = [
+        [d] if isinstance(d, int) else list(d)
+        for d in (as_number(source, integral=True), as_number(destination, integral=True))
+    ]
     if len(given[0]) != len(given[1]):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({given[0]} dims) should contain the same number of "
