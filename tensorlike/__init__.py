@@ -70,7 +70,7 @@ from .tensor.dtypes import (
     uint64,
 )
 from .tensor.generator import Generator, default_generator
-from .tensor.memory.layouts import (
+from .tensor.layouts import (
     channels_last,
     channels_last_3d,
     contiguous_format,

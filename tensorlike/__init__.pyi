@@ -127,6 +127,30 @@ from .symbolic import sym_sqrt as sym_sqrt
 from .symbolic import sym_sum as sym_sum
 from .tensor import Parameter as Parameter
 from .tensor import Tensor as Tensor
+from .tensor.creation.legacy_types import BFloat16Storage as BFloat16Storage
+from .tensor.creation.legacy_types import BFloat16Tensor as BFloat16Tensor
+from .tensor.creation.legacy_types import BoolStorage as BoolStorage
+from .tensor.creation.legacy_types import BoolTensor as BoolTensor
+from .tensor.creation.legacy_types import ByteStorage as ByteStorage
+from .tensor.creation.legacy_types import ByteTensor as ByteTensor
+from .tensor.creation.legacy_types import CharStorage as CharStorage
+from .tensor.creation.legacy_types import CharTensor as CharTensor
+from .tensor.creation.legacy_types import ComplexDoubleStorage as ComplexDoubleStorage
+from .tensor.creation.legacy_types import ComplexFloatStorage as ComplexFloatStorage
+from .tensor.creation.legacy_types import DoubleStorage as DoubleStorage
+from .tensor.creation.legacy_types import DoubleTensor as DoubleTensor
+from .tensor.creation.legacy_types import FloatStorage as FloatStorage
+from .tensor.creation.legacy_types import FloatTensor as FloatTensor
+from .tensor.creation.legacy_types import HalfStorage as HalfStorage
+from .tensor.creation.legacy_types import HalfTensor as HalfTensor
+from .tensor.creation.legacy_types import IntStorage as IntStorage
+from .tensor.creation.legacy_types import IntTensor as IntTensor
+from .tensor.creation.legacy_types import LongStorage as LongStorage
+from .tensor.creation.legacy_types import LongTensor as LongTensor
+from .tensor.creation.legacy_types import ShortStorage as ShortStorage
+from .tensor.creation.legacy_types import ShortTensor as ShortTensor
+from .tensor.creation.legacy_types import Storage as Storage
+from .tensor.creation.mapped_files import from_file as from_file
 from .tensor.device import device as device
 from .tensor.dtypes import bfloat16 as bfloat16
 from .tensor.dtypes import bool as bool
@@ -156,42 +180,18 @@ from .tensor.dtypes import uint64 as uint64
 from .tensor.dtypes import uint8 as uint8
 from .tensor.generator import Generator as Generator
 from .tensor.generator import default_generator as default_generator
-from .tensor.memory.layouts import channels_last as channels_last
-from .tensor.memory.layouts import channels_last_3d as channels_last_3d
-from .tensor.memory.layouts import contiguous_format as contiguous_format
-from .tensor.memory.layouts import layout as layout
-from .tensor.memory.layouts import memory_format as memory_format
-from .tensor.memory.layouts import preserve_format as preserve_format
-from .tensor.memory.layouts import sparse_bsc as sparse_bsc
-from .tensor.memory.layouts import sparse_bsr as sparse_bsr
-from .tensor.memory.layouts import sparse_coo as sparse_coo
-from .tensor.memory.layouts import sparse_csc as sparse_csc
-from .tensor.memory.layouts import sparse_csr as sparse_csr
-from .tensor.memory.layouts import strided as strided
-from .tensor.creation.legacy_types import BFloat16Storage as BFloat16Storage
-from .tensor.creation.legacy_types import BFloat16Tensor as BFloat16Tensor
-from .tensor.creation.legacy_types import BoolStorage as BoolStorage
-from .tensor.creation.legacy_types import BoolTensor as BoolTensor
-from .tensor.creation.legacy_types import ByteStorage as ByteStorage
-from .tensor.creation.legacy_types import ByteTensor as ByteTensor
-from .tensor.creation.legacy_types import CharStorage as CharStorage
-from .tensor.creation.legacy_types import CharTensor as CharTensor
-from .tensor.creation.legacy_types import ComplexDoubleStorage as ComplexDoubleStorage
-from .tensor.creation.legacy_types import ComplexFloatStorage as ComplexFloatStorage
-from .tensor.creation.legacy_types import DoubleStorage as DoubleStorage
-from .tensor.creation.legacy_types import DoubleTensor as DoubleTensor
-from .tensor.creation.legacy_types import FloatStorage as FloatStorage
-from .tensor.creation.legacy_types import FloatTensor as FloatTensor
-from .tensor.creation.legacy_types import HalfStorage as HalfStorage
-from .tensor.creation.legacy_types import HalfTensor as HalfTensor
-from .tensor.creation.legacy_types import IntStorage as IntStorage
-from .tensor.creation.legacy_types import IntTensor as IntTensor
-from .tensor.creation.legacy_types import LongStorage as LongStorage
-from .tensor.creation.legacy_types import LongTensor as LongTensor
-from .tensor.creation.legacy_types import ShortStorage as ShortStorage
-from .tensor.creation.legacy_types import ShortTensor as ShortTensor
-from .tensor.creation.legacy_types import Storage as Storage
-from .tensor.creation.mapped_files import from_file as from_file
+from .tensor.layouts import channels_last as channels_last
+from .tensor.layouts import channels_last_3d as channels_last_3d
+from .tensor.layouts import contiguous_format as contiguous_format
+from .tensor.layouts import layout as layout
+from .tensor.layouts import memory_format as memory_format
+from .tensor.layouts import preserve_format as preserve_format
+from .tensor.layouts import sparse_bsc as sparse_bsc
+from .tensor.layouts import sparse_bsr as sparse_bsr
+from .tensor.layouts import sparse_coo as sparse_coo
+from .tensor.layouts import sparse_csc as sparse_csc
+from .tensor.layouts import sparse_csr as sparse_csr
+from .tensor.layouts import strided as strided
 from .tensor.size import Size as Size
 from .tensor.storage import TypedStorage as TypedStorage
 from .tensor.storage import UntypedStorage as UntypedStorage
@@ -3576,7 +3576,8 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | N
 def lerp(input: Tensor | SupportsTorchFunction, end: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input + weight * (end - input)`, element by element, with broadcasting.
 
-    The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ.
+    The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ. A weight without
+    dimensions may have any dtype.
 
     >>> tl.lerp(tl.tensor([0.0, 10.0]), tl.tensor([4.0, 20.0]), 0.25)
     tensor([ 1.0000, 12.5000])

@@ -19,8 +19,8 @@ __all__ = ["adapt_all", "adapting_spec", "found_at_home", "home_module", "home_o
 #: Where PyTorch has what this library has elsewhere: PyTorch's modules, with the modules here, or names in them.
 #: A star marks those that there are no modules for here.
 _PLACES: Final = """
-    torch: autograd.tensor_base tensor.device tensor.device_context tensor.dtypes tensor.generator tensor.layouts
-        tensor.size tensor.tensor tensor.threads
+    torch: autograd.tensor_base tensor.creation.device_context tensor.declarations.threads tensor.device tensor.dtypes
+        tensor.generator tensor.layouts tensor.size tensor.tensor
     torch.autograd: autograd.backward_and_grad
     torch.autograd.anomaly_mode*: autograd.anomaly
     torch.autograd.forward_ad: transforms.forward_mode
@@ -48,7 +48,7 @@ _PLACES: Final = """
     torch.serialization: serialization.loading serialization.saving
     torch.signal.windows.windows*: signal.windows
     torch.storage: tensor.storage
-    torch.utils.dlpack: tensor.dlpack
+    torch.utils.dlpack: tensor.creation.dlpack
     torch.utils.hooks: autograd.hooks
 """
 

@@ -5,8 +5,8 @@ PyTorch checks the types of all arguments before it computes. Here a call that w
 a wrong type makes the implementation fail somewhere inside NumPy, with NumPy's error. Only then are the arguments
 compared with the annotations, and the error replaced by the TypeError that names the argument. A `try` costs nothing
 until something is raised. Wrong types that would not fail (any object is true or false, True counts as 1) are tested
-where the option is used: a `bool` or an `int` in calls of primitives (`tensor.calls`), and for Python functions in
-`wrap.running`, for those options that were passed.
+where the option is used: a `bool` or an `int` in calls of primitives (`tensor/declarations/calls.py`), and for Python
+functions in `wrap.running`, for those options that were passed.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Any, Literal, NoReturn, Union
 from tensorlike._library_name import LIBRARY
 from tensorlike.tensor.device import device
 from tensorlike.tensor.dtypes import dtype
-from tensorlike.tensor.memory.layouts import layout, memory_format
+from tensorlike.tensor.layouts import layout, memory_format
 from tensorlike.tensor.tensor import Tensor
 
 __all__ = ["infer_schema"]

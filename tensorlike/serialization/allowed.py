@@ -15,9 +15,8 @@ from typing import Any, Final, NoReturn, final
 from tensorlike._above import above
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.tensor import Parameter, Tensor, dtypes
+from tensorlike.tensor import Parameter, Tensor, dtypes, layouts
 from tensorlike.tensor.device import device as Device
-from tensorlike.tensor.memory import layouts
 from tensorlike.tensor.serialization import OWN_STATE, attributes_of, leaf_of_type, rebuild_tensor
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.storage import MAX_DIMS, TypedStorage, UntypedStorage
@@ -412,7 +411,7 @@ _GLOBALS: Final[dict[str, Any]] = {
     **{f"torch.{name}": StorageType(name, dtype) for name, dtype in _STORAGE_DTYPES.items()},
     "torch.storage.UntypedStorage": StorageType("UntypedStorage", None),
     **{
-        f"tensorlike.tensor.memory.layouts.{name}": getattr(layouts, name)
+        f"tensorlike.tensor.layouts.{name}": getattr(layouts, name)
         for name in (
             "contiguous_format", "preserve_format", "channels_last", "channels_last_3d", "sparse_coo", "strided",
         )

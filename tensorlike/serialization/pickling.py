@@ -24,9 +24,9 @@ from tensorlike._tensor import _rebuild_from_type_v2
 from tensorlike._utils import _rebuild_tensor_v2, _rebuild_tensor_v3
 from tensorlike.as_torch.naming import home_of
 from tensorlike.autograd.tensor_base import TensorBase
+from tensorlike.tensor import layouts
 from tensorlike.tensor.creation import legacy_types
 from tensorlike.tensor.dtypes import uint8
-from tensorlike.tensor.memory import layouts
 from tensorlike.tensor.serialization import FOR_FILES
 from tensorlike.tensor.storage import TypedStorage, UntypedStorage, typed_storage
 

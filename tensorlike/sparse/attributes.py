@@ -20,7 +20,7 @@ from tensorlike.tensor.conversion.printing import _options, _with_suffixes, form
 from tensorlike.tensor.declarations.runtime import copied, dtype_name
 from tensorlike.tensor.dtypes import default_complex, default_float, dtype_of
 from tensorlike.tensor.history import set_requires_grad
-from tensorlike.tensor.memory.layouts import sparse_coo
+from tensorlike.tensor.layouts import sparse_coo
 from tensorlike.tensor.serialization import attributes_of
 
 from .coordinates import Coordinates

@@ -14,8 +14,8 @@ from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declarations.declare import factory
 from tensorlike.tensor.device import as_device
 from tensorlike.tensor.history import set_requires_grad
-from tensorlike.tensor.memory.layouts import layout as Layout
-from tensorlike.tensor.memory.layouts import sparse_coo
+from tensorlike.tensor.layouts import layout as Layout
+from tensorlike.tensor.layouts import sparse_coo
 
 from .coordinates import keys_of
 from .tensor import at_places, from_values, is_sparse, sparse

@@ -11,7 +11,7 @@ from tensorlike.dispatch.protocol import SupportsTorchFunction
 from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.generator import Generator
-from tensorlike.tensor.memory.layouts import layout as Layout, memory_format as MemoryFormat
+from tensorlike.tensor.layouts import layout as Layout, memory_format as MemoryFormat
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.storage import TypedStorage, UntypedStorage
 from tensorlike.tensor.tensor import Tensor
@@ -3951,7 +3951,8 @@ class TensorMethods(TensorMembers):
     def lerp(self, end: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input + weight * (end - input)`, element by element, with broadcasting.
 
-        The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ.
+        The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ. A weight without
+        dimensions may have any dtype.
 
         >>> tl.lerp(tl.tensor([0.0, 10.0]), tl.tensor([4.0, 20.0]), 0.25)
         tensor([ 1.0000, 12.5000])
@@ -3962,7 +3963,8 @@ class TensorMethods(TensorMembers):
     def lerp_(self, end: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input + weight * (end - input)`, element by element, with broadcasting.
 
-        The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ.
+        The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ. A weight without
+        dimensions may have any dtype.
 
         >>> tl.lerp(tl.tensor([0.0, 10.0]), tl.tensor([4.0, 20.0]), 0.25)
         tensor([ 1.0000, 12.5000])
@@ -8377,7 +8379,8 @@ class PlainResults(Tensor):
     def lerp(self, end: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return `input + weight * (end - input)`, element by element, with broadcasting.
 
-        The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ.
+        The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ. A weight without
+        dimensions may have any dtype.
 
         >>> tl.lerp(tl.tensor([0.0, 10.0]), tl.tensor([4.0, 20.0]), 0.25)
         tensor([ 1.0000, 12.5000])

@@ -22,8 +22,8 @@ from .history import (
     set_post_accumulate_hooks,
     set_requires_grad,
 )
-from .memory.layouts import format_name, is_arranged, strided
-from .memory.layouts import layout as Layout
+from .layouts import format_name, is_arranged, strided
+from .layouts import layout as Layout
 from .memory.views import untracked
 from .size import Size, size_from_shape
 from .storage import is_shared as is_shared_memory

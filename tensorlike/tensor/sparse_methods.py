@@ -8,7 +8,7 @@ from tensorlike._above import above
 from tensorlike._library_name import LIBRARY
 
 from .declarations.declare import tensor_method
-from .memory.layouts import layout as Layout
+from .layouts import layout as Layout
 from .tensor import Tensor
 
 __all__: list[str] = []

@@ -11,7 +11,7 @@ from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.creation.sampling import rand, randint
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import float32, float64
-from tensorlike.tensor.memory.layouts import memory_format as memory_format_type
+from tensorlike.tensor.layouts import memory_format as memory_format_type
 
 __all__ = ["make_tensor"]
 

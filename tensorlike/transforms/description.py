@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NoReturn
 
-from tensorlike.tensor.memory.layouts import steps_of
+from tensorlike.tensor.layouts import steps_of
 
 __all__ = ["Described", "Elsewhere", "NoArray"]
 

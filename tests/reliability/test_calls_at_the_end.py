@@ -167,9 +167,9 @@ def test_no_call_imports_what_is_loaded_with_the_package():
 
 def test_the_search_finds_them(tmp_path):
     file = tmp_path / "module.py"
-    lines = ("import a", "def f():", " import os", " from .views import x", " from . import runtime", " import zzz")
+    lines = ("import a", "def f():", " import os", " from .size import x", " from . import dtypes", " import zzz")
     file.write_text("\n".join(lines))
-    loaded = {"os", "tensorlike.tensor.memory.views", "tensorlike.tensor.declarations.runtime"}
+    loaded = {"os", "tensorlike.tensor.size", "tensorlike.tensor.dtypes"}
     assert [line.split()[1] for line in _late_imports("tensorlike.tensor.module", file, loaded)] == [
-        "os", "tensorlike.tensor.memory.views", "tensorlike.tensor.declarations.runtime",
+        "os", "tensorlike.tensor.size", "tensorlike.tensor.dtypes",
     ]  # fmt: skip

@@ -145,7 +145,8 @@ class TestPromotions:
     def test_every_member_is_used_and_documented(self):
         used = {d.promotion for d in DECLARATIONS.values()} - {None}
         assert used == set(Promotion)
-        text = Path(tl.__file__).with_name("tensor").joinpath("promotion_rules.py").read_text(encoding="utf-8")
+        folder = Path(tl.__file__).with_name("tensor") / "declarations"
+        text = (folder / "promotion_rules.py").read_text(encoding="utf-8")
         for member in Promotion:
             assert re.search(rf"    #: .*(?:\n    #: .*)*\n    {member.name} = ", text), member
 

@@ -10,7 +10,7 @@ from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.tensor import Tensor
-from tensorlike.tensor.memory.layouts import format_name
+from tensorlike.tensor.layouts import format_name
 from tensorlike.tensor.parameter import Parameter
 from tensorlike.utils._swapping import swap_tensors
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 from tensorlike.nn.modules.conv import Conv2d, Conv3d
 from tensorlike.nn.modules.conv_transpose import ConvTranspose2d, ConvTranspose3d
 from tensorlike.nn.modules.module import Module
-from tensorlike.tensor.memory.layouts import memory_format
+from tensorlike.tensor.layouts import memory_format
 
 __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
 

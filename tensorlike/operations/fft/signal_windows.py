@@ -15,7 +15,7 @@ from tensorlike.tensor.declarations.runtime import run_quietly, wanted_dtype
 from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_float, dtype_of
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.memory.layouts import check_layout
+from tensorlike.tensor.layouts import check_layout
 from tensorlike.tensor.types import Number, Tensor
 
 _WINDOWS = "tensorlike.signal.windows"

@@ -14,7 +14,7 @@ from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declarations.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.declarations.runtime import as_array, dtype_name, guarded, write_out
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.memory.layouts import contiguous_format
+from tensorlike.tensor.layouts import contiguous_format
 from tensorlike.tensor.memory.views import geometry_of, layout_of
 from tensorlike.tensor.types import Tensor
 

@@ -24,7 +24,7 @@ from tensorlike.tensor.declarations.declare import (
 )
 from tensorlike.tensor.declarations.runtime import broadcast_error, device_guard, is_number, run_quietly, spelled
 from tensorlike.tensor.dims import checked_size
-from tensorlike.tensor.memory.layouts import (
+from tensorlike.tensor.layouts import (
     channels_last,
     channels_last_3d,
     contiguous_format,

@@ -12,7 +12,7 @@ from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.attributes import data_ptr, stride
 from tensorlike.tensor.declarations.declare import composite, tensor_method, undispatched
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.memory.layouts import format_name, is_arranged, memory_format
+from tensorlike.tensor.layouts import format_name, is_arranged, memory_format
 from tensorlike.tensor.memory.views import detached
 from tensorlike.tensor.serialization import OWN_STATE
 from tensorlike.tensor.storage import TypedStorage, UntypedStorage, storage_of

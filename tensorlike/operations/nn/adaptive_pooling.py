@@ -13,7 +13,7 @@ from tensorlike.operations.reductions.sums import mean
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
 from tensorlike.tensor.declarations.runtime import guarded
-from tensorlike.tensor.memory.layouts import format_of
+from tensorlike.tensor.layouts import format_of
 from tensorlike.tensor.types import Tensor
 
 from .average_pooling import average_pool

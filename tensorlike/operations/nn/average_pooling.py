@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
-from tensorlike.tensor.memory.layouts import laid_out
+from tensorlike.tensor.layouts import laid_out
 from tensorlike.tensor.types import Tensor
 
 from .declaring import array_of, functional, narrowed, need_float, widened, written_out

@@ -17,7 +17,7 @@ from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.declarations.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.declarations.formulas import conj
 from tensorlike.tensor.declarations.runtime import dtype_name
-from tensorlike.tensor.memory.layouts import laid_out
+from tensorlike.tensor.layouts import laid_out
 from tensorlike.tensor.types import Tensor
 
 from .declaring import array_of, functional, narrowed, shared_format, widened

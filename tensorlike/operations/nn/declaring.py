@@ -16,7 +16,7 @@ from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.registry import ignore
 from tensorlike.tensor.declarations.declare import composite
 from tensorlike.tensor.declarations.runtime import broadcast_error, dtype_name, write_out, wrong_type
-from tensorlike.tensor.memory.layouts import format_of, laid_out
+from tensorlike.tensor.layouts import format_of, laid_out
 from tensorlike.tensor.promotion import can_cast
 
 #: The namespace of these functions, under which overriding types see them.

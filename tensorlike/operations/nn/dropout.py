@@ -13,7 +13,7 @@ from tensorlike.tensor.backends import device_of, namespace_of
 from tensorlike.tensor.declarations.declare import undispatched
 from tensorlike.tensor.declarations.runtime import dtype_name, guarded
 from tensorlike.tensor.generator import default_generator_of
-from tensorlike.tensor.memory.layouts import empty_array
+from tensorlike.tensor.layouts import empty_array
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Tensor
 

@@ -11,7 +11,7 @@ from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declarations.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.declarations.runtime import wrong_type
-from tensorlike.tensor.memory.layouts import format_of
+from tensorlike.tensor.layouts import format_of
 from tensorlike.tensor.types import Number, Tensor
 
 from .declaring import array_of, formatted, functional

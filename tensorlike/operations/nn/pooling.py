@@ -13,7 +13,7 @@ from tensorlike.operations.shape.reshaping import reshape
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
 from tensorlike.tensor.declarations.runtime import device_guard, dtype_name, guarded
-from tensorlike.tensor.memory.layouts import format_of, laid_out
+from tensorlike.tensor.layouts import format_of, laid_out
 from tensorlike.tensor.types import Tensor
 
 from .declaring import array_of, functional, masked, need_float, written

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declarations.declare import composite, derivatives, internal
-from tensorlike.tensor.memory.layouts import format_of
+from tensorlike.tensor.layouts import format_of
 from tensorlike.tensor.types import Tensor
 
 from .adaptive_pooling import adaptive_average

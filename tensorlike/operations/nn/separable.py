@@ -13,7 +13,7 @@ import numpy as np
 
 from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
-from tensorlike.tensor.memory.layouts import arranged, format_of, laid_out
+from tensorlike.tensor.layouts import arranged, format_of, laid_out
 from tensorlike.tensor.types import Tensor
 
 from .declaring import narrowed, widened

@@ -19,7 +19,7 @@ from tensorlike.tensor.declarations.declare import (
 )
 from tensorlike.tensor.declarations.runtime import dtype_name, many, promote_arithmetic
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.memory.layouts import format_of, laid_out
+from tensorlike.tensor.layouts import format_of, laid_out
 from tensorlike.tensor.promotion import result_type
 from tensorlike.tensor.types import Tensor
 

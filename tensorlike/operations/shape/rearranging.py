@@ -20,7 +20,7 @@ from tensorlike.tensor.declarations.declare import (
 )
 from tensorlike.tensor.declarations.runtime import guarded
 from tensorlike.tensor.dims import dim_tuple, one_dim
-from tensorlike.tensor.memory.layouts import arranged, format_of, laid_out
+from tensorlike.tensor.layouts import arranged, format_of, laid_out
 from tensorlike.tensor.memory.views import Geometry, Layout, geometry_of, layout_of
 from tensorlike.tensor.storage import bytes_of, owner_of
 from tensorlike.tensor.types import Tensor

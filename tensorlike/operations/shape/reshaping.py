@@ -23,7 +23,7 @@ from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.dims import dim_tuple, inferred, one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.memory.layouts import arranged, contiguous_format, format_name, is_arranged
+from tensorlike.tensor.layouts import arranged, contiguous_format, format_name, is_arranged
 from tensorlike.tensor.tensor import Tensor as TensorType
 from tensorlike.tensor.types import Tensor
 

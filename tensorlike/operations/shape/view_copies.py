@@ -9,7 +9,7 @@ from typing import Any
 from tensorlike.tensor.declarations.declare import composite
 from tensorlike.tensor.declarations.runtime import write_out, wrong_type
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.memory.layouts import contiguous_format
+from tensorlike.tensor.layouts import contiguous_format
 from tensorlike.tensor.types import Tensor
 
 from ..elementwise.complexes import view_as_complex as _view_as_complex

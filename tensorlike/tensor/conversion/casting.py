@@ -12,7 +12,7 @@ from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.core import register_ordinary, register_plain, undispatched
 from tensorlike.dispatch.tracebacks import explained
 
-from .. import dtypes
+from .. import dtypes, layouts
 from ..backends import backend_for, backend_of, device_of, transfer
 from ..declarations.declare import derivatives, primitive, tensor_method
 from ..declarations.runtime import dtype_name
@@ -20,13 +20,12 @@ from ..device import as_device
 from ..device import device as Device
 from ..dtypes import as_numpy_dtype, dtype_of
 from ..dtypes import dtype as Dtype
-from ..memory import layouts
-from ..memory.layouts import format_name, format_of
+from ..layouts import format_name, format_of
 from ..tensor import Tensor as TensorType
 from ..types import DtypeLike, Tensor
 
 if TYPE_CHECKING:
-    from ..memory.layouts import memory_format as MemoryFormat
+    from ..layouts import memory_format as MemoryFormat
 
 __all__: list[str] = []
 

@@ -19,7 +19,7 @@ from ..device import device as Device
 from ..dims import checked_size
 from ..dtypes import as_numpy_dtype, default_float, dtype_of
 from ..dtypes import dtype as Dtype
-from ..memory.layouts import check_layout, empty_array, format_name
+from ..layouts import check_layout, empty_array, format_name
 from ..tensor import Tensor
 from ..types import Number
 from .from_data import array_from, as_tensor, finish, finish_sequence, from_numpy, inferred_dtype, placed, tensor

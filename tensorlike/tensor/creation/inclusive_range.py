@@ -13,7 +13,7 @@ from ..declarations.runtime import wanted_dtype
 from ..device import device as Device
 from ..dtypes import default_float
 from ..dtypes import dtype as Dtype
-from ..memory.layouts import check_layout
+from ..layouts import check_layout
 from ..tensor import Tensor
 from ..types import Number
 from .from_data import finish_sequence

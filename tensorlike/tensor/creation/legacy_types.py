@@ -21,7 +21,7 @@ from ..device import cpu
 from ..device import device as Device
 from ..dtypes import dtype as Dtype
 from ..dtypes import dtype_of, get_default_dtype, set_default_dtype
-from ..memory.layouts import layout, strided
+from ..layouts import layout, strided
 from ..storage import TypedStorage, UntypedStorage, storage_of, typed_storage
 from ..tensor import Tensor
 from .device_context import set_default_device

@@ -22,7 +22,7 @@ from ..dims import checked_size
 from ..dtypes import default_float, dtype_of
 from ..dtypes import dtype as Dtype
 from ..generator import Generator, generator_for
-from ..memory.layouts import empty_array, format_name
+from ..layouts import empty_array, format_name
 from ..types import Number, Tensor
 from . import random_arrays as draw
 from .from_data import finish

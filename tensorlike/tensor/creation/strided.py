@@ -15,7 +15,7 @@ from ..device import device as Device
 from ..dims import checked_size
 from ..dtypes import as_numpy_dtype, default_float, dtype_of
 from ..dtypes import dtype as Dtype
-from ..memory.layouts import check_layout, strided_array
+from ..layouts import check_layout, strided_array
 from ..tensor import Tensor
 from ..types import Number
 from .filled import full

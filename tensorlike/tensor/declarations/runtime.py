@@ -48,7 +48,7 @@ from tensorlike.dispatch.tracebacks import explained
 
 from ..backends import backend_of, check_same_device, device_of, namespace_of
 from ..dtypes import as_numpy_dtype, default_complex, default_float, dtype_of
-from ..memory.layouts import is_dense, steps_of, strided_array
+from ..layouts import is_dense, steps_of, strided_array
 from ..memory.results import keep_memory
 from ..memory.views import check_overlap, check_shared
 from ..promotion import can_cast, category, promote_types, result_type, weak_scalar_dtype

@@ -1,1 +1,1 @@
-"""The memory of tensors: its layouts, views of it, and how it is shared and used again."""
+"""The memory of tensors: views of it, and how it is used again."""

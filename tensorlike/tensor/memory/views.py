@@ -26,7 +26,7 @@ from tensorlike.dispatch.core import outside_stacklevel, undispatched
 from tensorlike.dispatch.tracebacks import explained
 
 from ..backends import data_pointer, namespace_of, scatter_add, strided_view
-from .layouts import is_dense
+from ..layouts import is_dense
 
 if TYPE_CHECKING:  # The functions are given when the package is loaded: see Note [Calls import nothing].
     from tensorlike.operations.memory.inplace import read_strided, scatter_strided, write_strided

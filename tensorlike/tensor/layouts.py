@@ -6,7 +6,7 @@ from typing import Any, Final, NoReturn, final
 
 from tensorlike._library_name import LIBRARY
 
-from ..backends import strided_view
+from .backends import strided_view
 
 __all__ = [
     "arranged",
