@@ -221,7 +221,7 @@ def __getattr__(name: str) -> object:
         except ImportError as error:
             if name != "dask":
                 raise
-            # For those who ask whether it is there.
+            # So that hasattr() is False.
             raise AttributeError(str(error)) from error
     if name in _LAZY_FUNCTIONS:
         return getattr(_importlib.import_module(f"{__name__}.{_LAZY_FUNCTIONS[name]}"), name)

@@ -5103,7 +5103,7 @@ def reciprocal_(input: Tensor | SupportsTorchFunction) -> Any:
 def relu(input: Tensor) -> Tensor: ...
 @overload
 def relu(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the elements of `input`, zero in place of negative ones.
+    """Rectified linear unit: max(input, 0), element by element.
 
     Works on real numbers of any dtype; raises RuntimeError for booleans.
 
@@ -6111,7 +6111,7 @@ def sym_fresh_size(expr: Any) -> Any:
 def t(input: Tensor) -> Tensor: ...
 @overload
 def t(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return a view of a matrix with its two dimensions exchanged; of fewer dimensions, a view of the same.
+    """Transpose of a matrix, as a view; of fewer than two dimensions, a view of the same.
 
     Raises RuntimeError for more than two dimensions.
 

@@ -17,13 +17,13 @@ typedef struct Dispatched {
     int required; /* positional arguments that must be given */
     int most;     /* and that may be given */
     int count;
-    int places[MOST_PLACES]; /* of the operands among the positional parameters */
-    bool many[MOST_PLACES];  /* a list or tuple there has operands in it */
-    bool is_operator;        /* None is foreign to it */
-    bool of_plain;           /* dispatched as another function where the left operand is plain */
-    PyObject *key;           /* the `func` that types receive */
-    PyObject *apart;         /* a frozenset of the keywords that Python has to look at: operands, NumPy's names */
-    PyObject *reflected;     /* that of `core.dispatch`, None for functions */
+    int places[MOST_PLACES];   /* of the operands among the positional parameters */
+    bool many[MOST_PLACES];    /* a list or tuple there has operands in it */
+    bool is_operator;          /* None is foreign to it */
+    bool plain_form;           /* dispatched as another function where the left operand is plain */
+    PyObject *key;             /* the `func` that types receive */
+    PyObject *python_keywords; /* a frozenset of the keywords that Python has to look at: operands, NumPy's names */
+    PyObject *reflected;       /* that of `core.dispatch`, None for functions */
     /* The plan that was found last, for one operand or two: see `known_plan`. All borrowed. */
     uint64_t plans_version;
     PyTypeObject *types[2];
@@ -42,7 +42,7 @@ free_dispatched(Dispatched *dispatched)
 {
     if (dispatched != NULL) {
         Py_DECREF(dispatched->key);
-        Py_DECREF(dispatched->apart);
+        Py_DECREF(dispatched->python_keywords);
         Py_DECREF(dispatched->reflected);
         PyMem_Free(dispatched);
     }
@@ -52,7 +52,7 @@ int
 traverse_dispatched(Dispatched *dispatched, visitproc visit, void *arg)
 {
     Py_VISIT(dispatched->key);
-    Py_VISIT(dispatched->apart);
+    Py_VISIT(dispatched->python_keywords);
     return 0;
 }
 
@@ -345,8 +345,8 @@ static bool
 passes_keywords(const Dispatched *of, PyObject *keywords)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keywords); i++) {
-        int apart = PySet_Contains(of->apart, PyTuple_GET_ITEM(keywords, i));
-        if (apart != 0) {
+        int python_keywords = PySet_Contains(of->python_keywords, PyTuple_GET_ITEM(keywords, i));
+        if (python_keywords != 0) {
             PyErr_Clear(); /* A name that cannot be looked up is Python's to refuse. */
             return false;
         }
@@ -393,7 +393,7 @@ dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t given_coun
     }
     bool clear = slot_of(state, provided.slots.clear) == Py_True;
     PyObject *activation = clear ? NULL : innermost_mode(state);
-    if ((!clear && activation == NULL) || (clear && of->of_plain && is_plain_type(Py_TYPE(operands[0])))) {
+    if ((!clear && activation == NULL) || (clear && of->plain_form && is_plain_type(Py_TYPE(operands[0])))) {
         goto done;
     }
     /* The collector and handlers may change the list that they come from. */
@@ -503,17 +503,17 @@ default_implementation(PyObject *Py_UNUSED(module), PyObject *function)
     Py_RETURN_NONE;
 }
 
-/* dispatched(function, key, places, many, apart, required, most, reflected, is_operator, of_plain): has a function ask
- * types in C. `many` says of each place whether operands may come in a sequence there; `apart` is a frozenset of keywords
- * with which calls are left to Python; `most` is -1 where any number of positional arguments may follow. */
+/* dispatched(function, key, places, many, python_keywords, required, most, reflected, is_operator, plain_form): has a
+ * function ask types in C. `many` says of each place whether operands may come in a sequence there; `python_keywords` is
+ * a frozenset of keywords with which calls are left to Python; `most` is -1 where any number of positional arguments may follow. */
 static PyObject *
 dispatched(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *function, *key, *places, *many, *apart, *reflected;
-    int required, most, is_operator, of_plain;
+    PyObject *function, *key, *places, *many, *python_keywords, *reflected;
+    int required, most, is_operator, plain_form;
     if (!PyArg_ParseTuple(args, "O!OO!O!O!iiOpp:dispatched", &FunctionType, &function, &key, &PyTuple_Type, &places,
-                          &PyTuple_Type, &many, &PyFrozenSet_Type, &apart, &required, &most, &reflected, &is_operator,
-                          &of_plain)) {
+                          &PyTuple_Type, &many, &PyFrozenSet_Type, &python_keywords, &required, &most, &reflected,
+                          &is_operator, &plain_form)) {
         return NULL;
     }
     Py_ssize_t count = PyTuple_GET_SIZE(places);
@@ -540,9 +540,9 @@ dispatched(PyObject *Py_UNUSED(module), PyObject *args)
     of->required = required;
     of->most = most < 0 ? INT_MAX : most;
     of->is_operator = is_operator;
-    of->of_plain = of_plain;
+    of->plain_form = plain_form;
     of->key = Py_NewRef(key);
-    of->apart = Py_NewRef(apart);
+    of->python_keywords = Py_NewRef(python_keywords);
     of->reflected = Py_NewRef(reflected);
     if (((FunctionObject *)function)->dispatched == NULL) {
         ((FunctionObject *)function)->dispatched = of;

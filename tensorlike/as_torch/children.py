@@ -26,7 +26,7 @@ def is_handed_on() -> bool:
 
 
 def hand_on(missing: str) -> None:
-    """Have children install, too."""
+    """Make child processes serve the library as torch, too."""
     keep()
     os.environ[VARIABLE] = missing
     before = os.environ.get("PYTHONPATH")
@@ -34,7 +34,7 @@ def hand_on(missing: str) -> None:
 
 
 def keep(missing: str = "") -> None:
-    """Have children install nothing."""
+    """Make child processes start without the library served as torch."""
     os.environ.pop(VARIABLE, None)
     if is_handed_on():
         others = [p for p in os.environ["PYTHONPATH"].split(os.pathsep) if p != _FOLDER]

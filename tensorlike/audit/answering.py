@@ -115,7 +115,7 @@ class Trace:
         self.function = function
         form = form_of(function.key)
         #: The functions that types may receive: an operator of a plain tensor is reported as its method.
-        self._keys = [function.key] if form is None or form.of_plain is None else [function.key, form.of_plain.key]
+        self._keys = [function.key] if form is None or form.plain_form is None else [function.key, form.plain_form.key]
         self.arguments = [*args, *kwargs.values()]
         #: Whether the handler of the type was called; some functions of PyTorch overlook an operand.
         self.asked = False

@@ -89,7 +89,7 @@ class _Function(NamedTuple):
 
 
 class _Module:
-    """The source of a module: its functions by name, and the text of each without those that are looked at apart."""
+    """The source of a module: its functions by name, with their texts; nested functions have entries of their own."""
 
     def __init__(self, path: str) -> None:
         with open(path, "rb") as file:

@@ -1,6 +1,6 @@
 """Robust handling of foreign code, which may raise anything and misreport its own names and texts.
 
-# Note [What is let through]
+# Note [Which exceptions propagate]
 Code under audit may raise exceptions that are no `Exception`: `SystemExit`, a class of its own, even KeyboardInterrupt.
 All are findings, except for the KeyboardInterrupt of a user who presses Ctrl-C. The command line tells the two apart by
 a signal handler of its own (`interrupts_noted`); where there is none, as in a call of `audit()`, every
@@ -54,7 +54,7 @@ def interrupted() -> NoReturn:
 
 @contextlib.contextmanager
 def interrupts_noted() -> Iterator[None]:
-    """Distinguish the user's interrupts from exceptions of the code: see Note [What is let through]."""
+    """Distinguish the user's interrupts from exceptions of the code: see Note [Which exceptions propagate]."""
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield

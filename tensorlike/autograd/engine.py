@@ -358,7 +358,7 @@ _sequence_number = attrgetter("_tl_sequence_number")
 
 
 def _reaching(reached: set[Node], wanted: dict[Node, Any], partial: set[Node] | None = None) -> set[Node]:
-    """Return those of `reached` from which an edge leads to a wanted node; put those with other edges in `partial`."""
+    """Return the nodes of `reached` with an edge towards a wanted node; put those with other edges too in `partial`."""
     reaching: set[Node] = set()
     for node in sorted(reached, key=_sequence_number):
         found = missed = False

@@ -82,7 +82,7 @@ def _order(rows: list[list[_Place]]) -> None:
 
 def _spread(row: list[_Place], wishes: list[float]) -> None:
     """Put the boxes of a row as near to where they wish to be as their order and widths leave room for."""
-    # Neighbours that would overlap form a block, which stands where its boxes wish on average.
+    # Boxes that would overlap are merged into a block, centred on the mean of their targets.
     blocks: list[tuple[float, int, list[float]]] = []
     offset, offsets = 0.0, []
     for index, place in enumerate(row):

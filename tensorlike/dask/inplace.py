@@ -53,7 +53,7 @@ def rebound(form: Form, function: Callable[..., Any], args: tuple[Any, ...], kwa
     if not is_chunked(target):
         raise refused(form, "an ordinary tensor cannot hold what is not computed yet: compute() the operand first")
     check_writable(form, target)
-    # What it was, for the derivatives of what is computed from it.
+    # Save the old value: derivatives of earlier results need it.
     before = kept(target)
     rest, named = map_leaves(
         lambda v: before if v is target else v, (args[1:], {k: v for k, v in kwargs.items() if v is not target})

@@ -36,8 +36,8 @@ from .state import (
 )
 
 __all__ = [
-    "ANYWAY",
     "CLEAR",
+    "LEFT_TO_PYTHON",
     "OPTIONAL_TENSORS",
     "ORDINARY",
     "PLAIN",
@@ -381,9 +381,9 @@ def _ask_mode(
     return ask_types(function, plan, operands, args, kwargs, mode, reflected)
 
 
-#: What an operator names as `reflected` that is always left to Python when it is refused: two objects are compared for
+#: Marks an operator that returns NotImplemented to Python whenever every type refuses it: two objects are compared for
 #: equality by identity if by nothing else, and after an in-place operator Python asks the one that is not in place.
-ANYWAY: Final = "anyway"
+LEFT_TO_PYTHON: Final = "anyway"
 
 
 class _Comparison(threading.local):
@@ -414,7 +414,7 @@ def is_left_to(operands: tuple[Any, ...], reflected: str, types: tuple[type, ...
     It is where Python asks that method next, which the right operand may inherit, and that could find another answer:
     a number's cannot, nor can types that all inherit the default implementation.
     """
-    if reflected == ANYWAY:
+    if reflected == LEFT_TO_PYTHON:
         return bool(types)
     _comparison.was_reflected = False
     left, right = type(operands[0]), type(operands[1])

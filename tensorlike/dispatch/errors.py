@@ -129,12 +129,12 @@ def no_implementation(
 ) -> TypeError:
     """Return the TypeError for a call for which every handler returned NotImplemented.
 
-    That of an operator, which has a `reflected` method, begins as Python's own. `ANYWAY` names none.
+    That of an operator, which has a `reflected` method, begins as Python's own. `LEFT_TO_PYTHON` names none.
     """
     name, types = function_name(function), plan.types
     names = ", ".join(t.__name__ for t in types)
     text = f"no implementation found for '{name}' on types that implement __torch_function__: [{names}]"
-    if reflected and reflected != core.ANYWAY:
+    if reflected and reflected != core.LEFT_TO_PYTHON:
         text = f"{_unsupported(reflected, *operands)}: {text}"
     asked = steps(function, plan, operands, args, kwargs, mode)
     if asked:

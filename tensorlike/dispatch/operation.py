@@ -284,7 +284,6 @@ class Form:
     __slots__ = (
         "check",
         "dummy",
-        "early",
         "foreign",
         "function",
         "implementation",
@@ -294,14 +293,15 @@ class Form:
         "name",
         "namespace",
         "nowrap",
-        "of_plain",
         "operation",
         "overridable",
         "parameters",
+        "plain_form",
         "reflected",
         "reports",
         "run",
         "samples",
+        "short_circuit",
         "strict",
     )
 
@@ -340,13 +340,13 @@ class Form:
         #: The form that types receive in place of this one: `Tensor.add` for `x + y`.
         self.reports = reports
         #: The form that types receive if the left operand does not override: `Tensor.eq` for `x == y`.
-        self.of_plain: Form | None = None
+        self.plain_form: Form | None = None
         #: Whether it is an operator, which leaves foreign operands to the other one; and the method that Python asks
         #: next then: see `core.is_left_to`.
         self.foreign = False
         self.reflected = ""
         #: Whether its wrapper may answer for overriding types before they are asked.
-        self.early = False
+        self.short_circuit = False
         #: Raises TypeError for operands that are no tensors, for implementations without checks of their own.
         self.check: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None
         #: Whether the types of its options are tested before it runs: see Note [Types of options].

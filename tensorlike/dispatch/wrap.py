@@ -65,14 +65,14 @@ def public_function(
     module: str,
     doc: str | None,
     operator: Operator | None = None,
-    early: Callable[[Arguments], Any] | None = None,
+    short_circuit: Callable[[Arguments], Any] | None = None,
     strict: bool = False,
 ) -> Callable[..., Any]:
     """Make the public function of `form` and store it there: see Note [The life of a public function].
 
-    `early` is asked before anything else about calls with an operand that is not plain, and returns NotImplemented
-    where it has no answer. With `strict` the types of options that are a `bool` or an `int` are tested, for an
-    implementation that does not: see Note [Types of options].
+    `short_circuit` is asked before anything else about calls with an operand that is not plain, and returns
+    NotImplemented where it has no answer. With `strict` the types of options that are a `bool` or an `int` are tested,
+    for an implementation that does not: see Note [Types of options].
     """
     implementation = form.implementation
     # An operator does not take all that is plain, and a Python function does not test its operands.
@@ -85,7 +85,7 @@ def public_function(
         nonlocal answer, most
         # Profilers and full tracebacks name a function by its code, and the interpreter keeps there what it learns.
         made.__code__ = made.__code__.replace(co_name=name, co_qualname=qualname)
-        answer = answering(form, name, operator, early)
+        answer = answering(form, name, operator, short_circuit)
         most = _most_plain(form)  # The last step, since another thread may call meanwhile.
         return answer(args, keywords)
 
@@ -113,7 +113,7 @@ def public_function(
     made.__wrapped__ = implementation
     made._form = form
     made.operation = form.operation
-    form.early = early is not None
+    form.short_circuit = short_circuit is not None
     form.foreign, form.reflected = operator is not None, "" if operator is None else operator.reflected
     form.strict = strict
     public: Any = made if core is None else core.Function(made)
@@ -180,7 +180,7 @@ Form.running = running
 
 
 def answering(
-    form: Form, name: str, operator: Operator | None, early: Callable[[Arguments], Any] | None
+    form: Form, name: str, operator: Operator | None, short_circuit: Callable[[Arguments], Any] | None
 ) -> Callable[[Arguments, Keywords], Any]:
     """Return the function that answers calls of `form`: see Note [The life of a public function]."""
     parameters = form.parameters
@@ -195,12 +195,12 @@ def answering(
     is_plain = plain_test(parameters, operands_alone)
     collect = collecting(parameters, operands_alone)
     run = running(form)
-    of_plain, reflected = form.of_plain, None if operator is None else operator.reflected
+    plain_form, reflected = form.plain_form, None if operator is None else operator.reflected
 
     def answer(args: Arguments, keywords: Keywords) -> Any:
         if len(args) > most:
             return excess(form, args, keywords)
-        if early is not None and (result := early(args)) is not NotImplemented:
+        if short_circuit is not None and (result := short_circuit(args)) is not NotImplemented:
             return result
         plain_keywords = not keywords or are_plain(keywords)
         if not plain_keywords and not none_renamed(keywords):
@@ -220,8 +220,8 @@ def answering(
                 return NotImplemented
             args = (args[0], other, *args[2:])
         asked = reported
-        if of_plain is not None and type(args[0]) in TENSOR_TYPES and not _state().modes:
-            asked = of_plain
+        if plain_form is not None and type(args[0]) in TENSOR_TYPES and not _state().modes:
+            asked = plain_form
         operands = collect(args, keywords)
         types = tuple(map(type, operands))
         plan = known_plan(types)

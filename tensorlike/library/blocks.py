@@ -84,7 +84,7 @@ class Block:
 
 
 def _withdraw(qualified: str, key: str, kernel: Kernel) -> None:
-    """Take a kernel back, also one that waits."""
+    """Unregister a kernel, pending or active."""
     name = qualified.removesuffix(".default")
     waiting = _waiting.get(name, [])
     if (key, kernel) in waiting:

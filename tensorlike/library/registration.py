@@ -56,7 +56,7 @@ def _caller() -> str:
 
 
 def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
-    """Stand for no kernel: given to `Library.impl`, the next key is asked."""
+    """A sentinel for `Library.impl`: calls fall through to the next dispatch key."""
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 

@@ -59,7 +59,7 @@ def adaptive_max_pool1d(input: Tensor | SupportsTorchFunction, output_size: Any,
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
 def adaptive_max_pool1d_with_indices(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any:
-    """Return what `adaptive_max_pool1d` returns with `return_indices=True`, whatever that is here.
+    """Return the maxima and their indices: `adaptive_max_pool1d` with `return_indices=True`.
 
     >>> x = tl.arange(4.0).reshape(1, 4)
     >>> values, indices = tl.nn.functional.adaptive_max_pool1d_with_indices(x, 1)
@@ -83,7 +83,7 @@ def adaptive_max_pool2d(input: Tensor | SupportsTorchFunction, output_size: Any,
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
 def adaptive_max_pool2d_with_indices(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any:
-    """Return what `adaptive_max_pool2d` returns with `return_indices=True`, whatever that is here.
+    """Return the maxima and their indices: `adaptive_max_pool2d` with `return_indices=True`.
 
     >>> x = tl.arange(4.0).reshape(1, 1, 4)
     >>> values, indices = tl.nn.functional.adaptive_max_pool2d_with_indices(x, 1)
@@ -107,7 +107,7 @@ def adaptive_max_pool3d(input: Tensor | SupportsTorchFunction, output_size: Any,
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
 def adaptive_max_pool3d_with_indices(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any:
-    """Return what `adaptive_max_pool3d` returns with `return_indices=True`, whatever that is here.
+    """Return the maxima and their indices: `adaptive_max_pool3d` with `return_indices=True`.
 
     >>> x = tl.arange(4.0).reshape(1, 1, 1, 4)
     >>> values, indices = tl.nn.functional.adaptive_max_pool3d_with_indices(x, 1)
@@ -540,7 +540,7 @@ def fractional_max_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: An
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
 def fractional_max_pool2d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | SupportsTorchFunction | None = None) -> Any:
-    """Return what `fractional_max_pool2d` returns with `return_indices=True`, whatever that is here.
+    """Return the maxima and their indices: `fractional_max_pool2d` with `return_indices=True`.
 
     >>> x = tl.arange(9.0).reshape(1, 3, 3)
     >>> values, indices = tl.nn.functional.fractional_max_pool2d_with_indices(x, 2, 1)
@@ -565,7 +565,7 @@ def fractional_max_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: An
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
 def fractional_max_pool3d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | SupportsTorchFunction | None = None) -> Any:
-    """Return what `fractional_max_pool3d` returns with `return_indices=True`, whatever that is here.
+    """Return the maxima and their indices: `fractional_max_pool3d` with `return_indices=True`.
 
     >>> x = tl.arange(27.0).reshape(1, 3, 3, 3)
     >>> values, indices = tl.nn.functional.fractional_max_pool3d_with_indices(x, 2, 1)
@@ -926,7 +926,7 @@ def max_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
 def max_pool1d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
-    """Return what `max_pool1d` returns with `return_indices=True`, whatever that is here.
+    """Return the maxima and their indices: `max_pool1d` with `return_indices=True`.
 
     >>> x = tl.arange(4.0).reshape(1, 4)
     >>> values, indices = tl.nn.functional.max_pool1d_with_indices(x, (2,))
@@ -953,7 +953,7 @@ def max_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
 def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
 def max_pool2d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
-    """Return what `max_pool2d` returns with `return_indices=True`, whatever that is here.
+    """Return the maxima and their indices: `max_pool2d` with `return_indices=True`.
 
     >>> x = tl.arange(4.0).reshape(1, 1, 4)
     >>> values, indices = tl.nn.functional.max_pool2d_with_indices(x, (1, 2))
@@ -978,7 +978,7 @@ def max_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
 def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
 def max_pool3d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
-    """Return what `max_pool3d` returns with `return_indices=True`, whatever that is here.
+    """Return the maxima and their indices: `max_pool3d` with `return_indices=True`.
 
     >>> x = tl.arange(4.0).reshape(1, 1, 1, 4)
     >>> values, indices = tl.nn.functional.max_pool3d_with_indices(x, (1, 1, 2))
@@ -1225,7 +1225,7 @@ def prelu(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchF
 def relu(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
 @overload
 def relu(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any:
-    """Return the elements of `input`, zero in place of negative ones.
+    """Rectified linear unit: max(input, 0), element by element.
 
     With `inplace` they are written into `input`. Raises RuntimeError for booleans.
 
@@ -1385,7 +1385,7 @@ def softplus(input: Tensor | SupportsTorchFunction, beta: builtins.float = 1, th
 def softshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def softshrink(input: Tensor | SupportsTorchFunction, lambd: builtins.float = 0.5, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
-    """Return the elements of `input` moved towards zero by `lambd`; those nearer than that become zero.
+    """Soft shrinkage: sign(input) * max(|input| - lambd, 0), element by element.
 
     Raises RuntimeError when `lambd` is negative.
 

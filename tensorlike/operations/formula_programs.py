@@ -174,7 +174,7 @@ class _TensorSymbol:
         return lambda *args: self._applied(operation, *args)
 
     def _applied(self, operation: Any, *args: Any) -> _TensorSymbol:
-        kinds, hot = getattr(operation, "fast_kinds", None), getattr(operation, "hot", None)
+        kinds, fast = getattr(operation, "fast_kinds", None), getattr(operation, "fast_kernel", None)
         if kinds is None or (kinds and "f" not in kinds) or not operation.elementwise or operation.several:
             raise _NotAProgram
         operands = operands_of(operation.parameters)
@@ -184,8 +184,9 @@ class _TensorSymbol:
             number = type(value) in (int, float) and operation.weak_numbers and allows_number(operand)
             if not number and type(value) is not _TensorSymbol:
                 raise _NotAProgram
-        kernel = getattr(np, hot) if isinstance(hot, str) else hot
-        if not callable(kernel) or (not isinstance(hot, str) and not operation.ufunc and type(hot) is not FunctionType):
+        kernel = getattr(np, fast) if isinstance(fast, str) else fast
+        is_known = isinstance(fast, str) or operation.ufunc or type(fast) is FunctionType
+        if not callable(kernel) or not is_known:
             raise _NotAProgram
         result = kernel(self._symbol, *[a._symbol if type(a) is _TensorSymbol else a for a in args])
         if type(result) is not Symbol:

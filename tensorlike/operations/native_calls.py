@@ -34,9 +34,9 @@ def prepare(function: Any) -> None:
     form: Form = function._form
     _prepare_dispatch(function, form)
     d = form.operation
-    if isinstance(d, Declaration) and isinstance(d.hot, str):
+    if isinstance(d, Declaration) and isinstance(d.fast_kernel, str):
         _prepare_elementwise(function, form, d)
-    elif not form.early:
+    elif not form.short_circuit:
         native_families.attach(function, form)
 
 
@@ -44,16 +44,16 @@ def _prepare_dispatch(function: Any, form: Form) -> None:
     positional = [p for p in form.parameters if p.kind != KEYWORD]
     places = tuple(i for i, p in enumerate(positional) if p.operand)
     operands = [positional[i] for i in places]
-    if form.early or not operands or len(operands) > 8:
+    if form.short_circuit or not operands or len(operands) > 8:
         return
     if any(p.operand not in (ONE, MANY) or p.kind != POSITIONAL for p in operands):
         return
     required = max(1, sum(p.kind == POSITIONAL and p.default is MISSING for p in positional))
     most = -1 if any(p.kind == VARIADIC for p in positional) else len(positional)
-    apart = frozenset(numpy_names(form.parameters)).union(p.name for p in form.parameters if p.operand)
+    python_keywords = frozenset(numpy_names(form.parameters)).union(p.name for p in form.parameters if p.operand)
     core.dispatched(
-        function, (form.reports or form).key, places, tuple(p.operand == MANY for p in operands), apart, required,
-        most, form.reflected or None, form.foreign, form.of_plain is not None,
+        function, (form.reports or form).key, places, tuple(p.operand == MANY for p in operands), python_keywords,
+        required, most, form.reflected or None, form.foreign, form.plain_form is not None,
     )  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def _prepare_elementwise(function: Any, form: Form, d: Declaration) -> None:
     if operands is None or (form.inplace and not writes_directly(d)):
         return
     numbers = len(operands) == 2 and d.weak_numbers and allows_number(operands[1])
-    ufunc = getattr(np, d.hot)  # type: ignore[arg-type]
+    ufunc = getattr(np, d.fast_kernel)  # type: ignore[arg-type]
     core.elementwise(function, ufunc, d.fast_kinds, d.boolean, numbers, form.inplace, not form.inplace)
     if d.differentiable and not form.inplace:
         core.records(function, d.recording)

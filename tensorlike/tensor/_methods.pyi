@@ -5210,7 +5210,7 @@ class TensorMethods(TensorMembers):
     def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(tensor)` after a gradient was accumulated into this leaf."""
     def relu(self) -> Self:
-        """Return the elements of `input`, zero in place of negative ones.
+        """Rectified linear unit: max(input, 0), element by element.
 
         Works on real numbers of any dtype; raises RuntimeError for booleans.
 
@@ -5218,7 +5218,7 @@ class TensorMethods(TensorMembers):
         tensor([0., 0., 2.])
         """
     def relu_(self) -> Self:
-        """Return the elements of `input`, zero in place of negative ones.
+        """Rectified linear unit: max(input, 0), element by element.
 
         Works on real numbers of any dtype; raises RuntimeError for booleans.
 
@@ -5951,7 +5951,7 @@ class TensorMethods(TensorMembers):
         tensorlike.Size([3, 2])
         """
     def t(self) -> Self:
-        """Return a view of a matrix with its two dimensions exchanged; of fewer dimensions, a view of the same.
+        """Transpose of a matrix, as a view; of fewer than two dimensions, a view of the same.
 
         Raises RuntimeError for more than two dimensions.
 
@@ -9255,7 +9255,7 @@ class PlainResults(Tensor):
         tensor([0.5000, 0.2500])
         """
     def relu(self) -> Tensor:
-        """Return the elements of `input`, zero in place of negative ones.
+        """Rectified linear unit: max(input, 0), element by element.
 
         Works on real numbers of any dtype; raises RuntimeError for booleans.
 
@@ -9713,7 +9713,7 @@ class PlainResults(Tensor):
         tensorlike.Size([3, 2])
         """
     def t(self) -> Tensor:
-        """Return a view of a matrix with its two dimensions exchanged; of fewer dimensions, a view of the same.
+        """Transpose of a matrix, as a view; of fewer than two dimensions, a view of the same.
 
         Raises RuntimeError for more than two dimensions.
 

@@ -48,7 +48,7 @@ def test_a_duck_type_is_asked_in_every_position(name: str) -> None:
             more = [given.pop(p.name) for p in row.parameters if p.kind == "positional" and p.name in given] + more
         Duck.asked.clear()
         (row.key if row.kind in ("property", "setter") else row.function)(*more, **given)
-        expected = row if operand is row.parameters[0] else row.of_plain or row
+        expected = row if operand is row.parameters[0] else row.plain_form or row
         assert Duck.asked == [expected.key], operand.name
 
 

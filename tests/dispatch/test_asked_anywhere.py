@@ -65,7 +65,7 @@ def calls_of(form: Form, target: Parameter, value: Any) -> tuple[list[Any], dict
 
 def key_of(form: Form, target: Parameter) -> Any:
     """Return what a type is asked about: an operator whose left operand is plain is another function's."""
-    of_plain = form.of_plain
+    of_plain = form.plain_form
     return of_plain.key if of_plain is not None and target is not form.parameters[0] else form.key
 
 

@@ -334,7 +334,7 @@ def _forms() -> dict[str, tuple[Form, Samples | None]]:
 FORMS = _forms()
 _NAMES = sorted(FORMS)
 #: Those that the core has handlers for, most of them.
-_FAST = [n for n in _NAMES if getattr(FORMS[n][0].operation, "hot", None) or FORMS[n][0].operation.view]
+_FAST = [n for n in _NAMES if getattr(FORMS[n][0].operation, "fast_kernel", None) or FORMS[n][0].operation.view]
 
 
 def dtype_of(name: str) -> Any:

@@ -15,7 +15,8 @@ from tests.helpers.native import python_function
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is off")
 
-FORMS = [form for d in DECLARATIONS.values() if isinstance(d.hot, str) for form in d.forms if form.kind != "alias"]
+UFUNCS = [d for d in DECLARATIONS.values() if isinstance(d.fast_kernel, str)]
+FORMS = [form for d in UFUNCS for form in d.forms if form.kind != "alias"]
 DTYPES = [np.dtype(c) for c in "?bhilqBHILQefdgFDG"]
 SHAPES = [(), (1,), (5,), (0,), (2, 3), (1, 4), (4, 1), (0, 3), (2, 1, 3)]
 NUMBERS = [

@@ -44,7 +44,7 @@ WRONG = {
     ),
     "option of pointwise": (
         lambda: pointwise(None, promotoin="real")(kernel),
-        "kernel: @primitive: unknown option 'promotoin'; did you mean 'promotion'? Known: aliases, apart, boolean, ",
+        "kernel: @primitive: unknown option 'promotoin'; did you mean 'promotion'? Known: aliases, boolean, ",
         kernel,
     ),
     "option of internal_pointwise": (
@@ -63,7 +63,7 @@ WRONG = {
         lambda: primitive(promoted=("inptu",), promotion="real")(kernel),
         "tensorlike.kernel: unknown parameter 'inptu'; did you mean 'input'? Known: dim, input, other", kernel,
     ),
-    "spread": (lambda: primitive(spread="dims")(kernel), "unknown parameter 'dims'; did you mean 'dim'?", kernel),
+    "spread": (lambda: primitive(variadic="dims")(kernel), "unknown parameter 'dims'; did you mean 'dim'?", kernel),
 }  # fmt: skip
 
 

@@ -279,8 +279,8 @@ def check_intercepted(row, inputs):
             assert result is ANSWER, f"{what} was not asked"
             [asked] = calls
             # An operator whose left operand is a plain tensor is reported as its method.
-            is_plain = row.of_plain is not None and type(args[0]) is tl.Tensor
-            assert asked.func == (row.of_plain.key if is_plain else row.key), what
+            is_plain = row.plain_form is not None and type(args[0]) is tl.Tensor
+            assert asked.func == (row.plain_form.key if is_plain else row.key), what
             assert asked.types == (Duck,), what
             assert identical(asked.args, tuple(args)), what
             assert identical(asked.kwargs, kwargs), what

@@ -61,7 +61,7 @@ def _steps(array: Any, eps: float) -> tuple[complex, ...]:
 def _moved(
     checked: Checked, tensor: Any, originals: Array, index: tuple[int, ...], step: Any, positions: list[int] | None
 ) -> tuple[list[Array], list[Array]]:
-    """Return the outputs with the entry at `index`, all of them for (), a step further and a step back."""
+    """Return the outputs at x + eps and at x - eps, for the entry at `index`, or for all entries where it is ()."""
     original = originals[index]
     try:
         _write(tensor, index, original + step)

@@ -24,7 +24,7 @@ def repeated(value: Any, count: int) -> tuple[Any, ...]:
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """Return the function that makes a tuple of `n` of one value, and a tuple of what is iterable."""
+    """Return a function that repeats a value `n` times in a tuple; what is iterable becomes a tuple as it is."""
 
     def parse(x: Any) -> tuple[Any, ...]:
         return repeated(x, n)

@@ -23,7 +23,9 @@ from tensorlike.tensor.types import Number, Tensor
 from ..shared import check_divisor, no_derivative, require_tensor, scaled, zeros_like
 
 
-@pointwise(None, hot="add", operators=("__add__", "__radd__"), inplace_operators=("__iadd__",), numbers_alone=True)
+@pointwise(
+    None, fast_kernel="add", operators=("__add__", "__radd__"), inplace_operators=("__iadd__",), numbers_alone=True
+)
 def add(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """Return `input + alpha * other`, element by element, with broadcasting.
 
@@ -46,7 +48,7 @@ derivatives(
 
 @pointwise(
     None,
-    hot="subtract",
+    fast_kernel="subtract",
     promotion="subtraction",
     operators=("__sub__",),
     inplace_operators=("__isub__",),
@@ -77,7 +79,7 @@ def _subtract_from(a: Any, b: Any) -> Any:
     return np.subtract(b, a)
 
 
-@pointwise(None, hot=_subtract_from, promotion="subtraction", method="__rsub__", inplace=False, out=False,
+@pointwise(None, fast_kernel=_subtract_from, promotion="subtraction", method="__rsub__", inplace=False, out=False,
            reflects=sub)  # fmt: skip
 def rsub(xp: Any, input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """Return `other - alpha * input`, element by element: `sub` with its operands exchanged.
@@ -130,7 +132,7 @@ raw_derivatives(
 
 @pointwise(
     None,
-    hot="true_divide",
+    fast_kernel="true_divide",
     promotion="quotient",
     operators=("__truediv__",),
     inplace_operators=("__itruediv__",),
@@ -216,7 +218,7 @@ def _divide_into(a: Any, b: Any) -> Any:
     method="__rtruediv__",
     reflects=div,
     promotion="float",
-    hot=_divide_into,
+    fast_kernel=_divide_into,
     inplace=False,
     out=False,
     takes_arrays=True,
@@ -244,7 +246,7 @@ setattr(TensorClass, "__rdiv__", TensorClass.__rtruediv__)  # noqa: B010
     None,
     promotion="real numeric",
     fast_kinds="f",
-    hot="floor_divide",
+    fast_kernel="floor_divide",
     own_operators=("__floordiv__",),
     inplace_operators=("__ifloordiv__",),
     numbers_alone=True,
@@ -282,7 +284,7 @@ def __rfloordiv__(self: Tensor, other: Tensor | Number) -> Tensor:
     None,
     promotion="real numeric",
     fast_kinds="f",
-    hot="remainder",
+    fast_kernel="remainder",
     operators=("__mod__",),
     inplace_operators=("__imod__",),
 )
@@ -315,7 +317,7 @@ def __rmod__(self: Tensor, other: Tensor | Number) -> Tensor:
     return remainder(other, self)
 
 
-@pointwise(None, promotion="real numeric", fast_kinds="f", hot="fmod")
+@pointwise(None, promotion="real numeric", fast_kinds="f", fast_kernel="fmod")
 def fmod(xp: Any, input: Tensor, other: Tensor | Number) -> Tensor:
     """Return the remainder of division with C's sign, that of `input`, element by element, with broadcasting.
 
@@ -440,7 +442,9 @@ def _sgn_backward(grad: Any, input: Any, result: Any) -> Any:
 derivatives(sgn, input=_sgn_backward)
 
 
-@pointwise(None, promotion="real", boolean=True, hot="signbit", inplace=False, differentiable=False, out="exact")
+@pointwise(
+    None, promotion="real", boolean=True, fast_kernel="signbit", inplace=False, differentiable=False, out="exact"
+)
 def signbit(xp: Any, input: Tensor) -> Tensor:
     """Return whether the sign of each element is negative, which it is for -0.0 too.
 

@@ -42,7 +42,7 @@ derivatives(exp, input=lambda grad, result: grad * conj(result))
 raw_derivatives(exp, input=lambda grad, result: raw_product(grad, result))
 
 
-@pointwise(None, hot="exp2", promotion="float", aliases=("special.exp2",), inplace_function=True)
+@pointwise(None, fast_kernel="exp2", promotion="float", aliases=("special.exp2",), inplace_function=True)
 def exp2(xp: Any, input: Tensor) -> Tensor:
     """Return 2 to the power of each element.
 
@@ -194,7 +194,7 @@ def _sigmoid_slope(upstream: Any, result: Any) -> Any:
     return raw_product(upstream, (1 - result) * result)
 
 
-@internal_pointwise(hot=_sigmoid_slope)
+@internal_pointwise(fast_kernel=_sigmoid_slope)
 def sigmoid_backward(xp: Any, upstream: Tensor, output: Tensor) -> Tensor:
     """Return `upstream` times the derivative of sigmoid where it is `output`."""
     return _sigmoid_slope(upstream, output)
@@ -270,7 +270,7 @@ derivatives(
 @pointwise(
     None,
     promotion="power",
-    hot=operator.pow,
+    fast_kernel=operator.pow,
     own_operators=("__pow__",),
     own_inplace_operators=("__ipow__",),
 )
@@ -422,7 +422,7 @@ derivatives(rsqrt, input=lambda grad, result: -0.5 * grad * conj(result**3))
 
 
 # Not NumPy's ufunc of that name, which keeps integers.
-@pointwise(None, promotion="float", hot=lambda a: np.true_divide(1, a), inplace_function=True)
+@pointwise(None, promotion="float", fast_kernel=lambda a: np.true_divide(1, a), inplace_function=True)
 def reciprocal(xp: Any, input: Tensor) -> Tensor:
     """Return one divided by each element.
 

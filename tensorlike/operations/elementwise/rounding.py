@@ -14,7 +14,7 @@ from tensorlike.tensor.types import Tensor
 from ..shared import not_implemented, zeros_like
 
 
-@pointwise(None, hot="floor", promotion="real numeric", out="exact", inplace_function=True)
+@pointwise(None, fast_kernel="floor", promotion="real numeric", out="exact", inplace_function=True)
 def floor(xp: Any, input: Tensor) -> Tensor:
     """Return each element rounded down; integers come back as they are, and the derivative is zero.
 
@@ -27,7 +27,7 @@ def floor(xp: Any, input: Tensor) -> Tensor:
 derivatives(floor, input=zeros_like)
 
 
-@pointwise(None, hot="ceil", promotion="real numeric", out="exact", inplace_function=True)
+@pointwise(None, fast_kernel="ceil", promotion="real numeric", out="exact", inplace_function=True)
 def ceil(xp: Any, input: Tensor) -> Tensor:
     """Return each element rounded up; integers come back as they are, and the derivative is zero.
 
@@ -40,7 +40,9 @@ def ceil(xp: Any, input: Tensor) -> Tensor:
 derivatives(ceil, input=zeros_like)
 
 
-@pointwise(None, hot="rint", promotion="real numeric", aliases=("special.round",), out="exact", inplace_function=True)
+@pointwise(
+    None, fast_kernel="rint", promotion="real numeric", aliases=("special.round",), out="exact", inplace_function=True
+)
 def round(xp: Any, input: Tensor, *, decimals: int = 0) -> Tensor:
     """Return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
 
@@ -65,7 +67,7 @@ def round(xp: Any, input: Tensor, *, decimals: int = 0) -> Tensor:
 derivatives(round, input=zeros_like)
 
 
-@pointwise(None, hot="trunc", promotion="real numeric", aliases=("fix",), out="exact", inplace_function=True)
+@pointwise(None, fast_kernel="trunc", promotion="real numeric", aliases=("fix",), out="exact", inplace_function=True)
 def trunc(xp: Any, input: Tensor) -> Tensor:
     """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
 

@@ -145,7 +145,7 @@ def _tanh_slope(upstream: Any, result: Any) -> Any:
 
 
 # One node instead of three where the gradient is differentiated again: half the time of a second derivative.
-@internal_pointwise(hot=_tanh_slope)
+@internal_pointwise(fast_kernel=_tanh_slope)
 def tanh_backward(xp: Any, upstream: Tensor, output: Tensor) -> Tensor:
     """Return `upstream` times the derivative of tanh where it is `output`."""
     return _tanh_slope(upstream, output)

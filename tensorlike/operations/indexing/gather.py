@@ -19,7 +19,7 @@ from ..shared import require_tensor
 from .index_checks import check_bounds, check_dims, check_elements, check_range, index_vector, is_index
 
 
-@primitive(out=True, apart=("input", "index"))
+@primitive(out=True, disjoint=("input", "index"))
 def index_select(xp: Any, input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Return the slices of `input` along `dim` selected by a vector of indices, in its order.
 
@@ -52,7 +52,7 @@ derivatives(
 )
 
 
-@primitive(out=True, apart=("input", "index"))
+@primitive(out=True, disjoint=("input", "index"))
 def take(xp: Any, input: Tensor, index: Tensor) -> Tensor:
     """Return the elements of the flattened `input` selected by `index`; negative indices count from the end.
 
@@ -75,7 +75,7 @@ derivatives(
 )
 
 
-@primitive(out=True, apart=("input",))
+@primitive(out=True, disjoint=("input",))
 def gather(xp: Any, input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Gather the elements of `input` selected by `index` along `dim`, each at the position of its index.
 

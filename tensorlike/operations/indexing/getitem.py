@@ -105,7 +105,7 @@ def _index(xp: Any, input: Tensor, indices: Sequence[Tensor], dims: Sequence[int
         raise
 
 
-@internal(name="index_put", write=True, apart=("indices", "values"), overlapping="tensor[indices] = tensor")
+@internal(name="index_put", write=True, disjoint=("indices", "values"), overlapping="tensor[indices] = tensor")
 def _index_put(
     xp: Any, input: Tensor, indices: Sequence[Tensor], values: Tensor, dims: Sequence[int], accumulate: bool
 ) -> Tensor:

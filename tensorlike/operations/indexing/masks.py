@@ -35,7 +35,7 @@ def _fits(function: str, input: Any, mask: Any) -> None:
         )
 
 
-@primitive(out=True, apart=("input", "mask"))
+@primitive(out=True, disjoint=("input", "mask"))
 def masked_select(xp: Any, input: Tensor, mask: Tensor) -> Tensor:
     """Return, in one dimension, the elements of `input` where `mask`, broadcast with it, is true.
 
@@ -108,7 +108,7 @@ def _scatter(xp: Any, input: Any, mask: Any, source: Any) -> None:
     input[wide] = source.reshape(-1)[:count]
 
 
-@primitive(inplace=True, write=_scatter, apart=None)
+@primitive(inplace=True, write=_scatter, disjoint=None)
 def masked_scatter(xp: Any, input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Return `input` with the elements of `source`, in order, where `mask`, broadcast with it, is true.
 
@@ -180,7 +180,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
         )
     found = _places(input, "nonzero")
     return wrap(found) if out is None else write_out(
-        "nonzero", out, found, input, rule="exact", recorded=False, apart=(input,)
+        "nonzero", out, found, input, rule="exact", recorded=False, disjoint=(input,)
     )
 
 
@@ -251,5 +251,5 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
         rows = min(size, found.shape[0])
         result[:rows] = found[:rows]
     return wrap(result) if out is None else write_out(
-        "nonzero_static", out, result, input, rule="exact", recorded=False, apart=(input,)
+        "nonzero_static", out, result, input, rule="exact", recorded=False, disjoint=(input,)
     )

@@ -42,7 +42,7 @@ def _check_slices(function: str, input: Any, dim: int, index: Any, source: Any) 
         )
 
 
-@primitive(out=True, inplace=True, write=True, apart=("index", "source"))
+@primitive(out=True, inplace=True, write=True, disjoint=("index", "source"))
 def index_add(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
     """Add `alpha` times the slices of `source` to the slices of `input` along `dim` selected by `index`.
 
@@ -78,7 +78,7 @@ def _times(grad: Any, alpha: Any) -> Any:
     return grad if alpha == 1 else grad * (alpha.conjugate() if isinstance(alpha, complex) else alpha)
 
 
-@primitive(out=True, inplace=True, write=True, apart=("index", "source"))
+@primitive(out=True, inplace=True, write=True, disjoint=("index", "source"))
 def index_copy(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Return `input` with the slices along `dim` selected by `index` replaced by those of `source`.
 
@@ -115,7 +115,7 @@ derivatives(
 )
 
 
-@primitive(inplace=True, write=True, apart=("index",), overlapping="tensor[mask] = scalar")
+@primitive(inplace=True, write=True, disjoint=("index",), overlapping="tensor[mask] = scalar")
 def index_fill(xp: Any, input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
     """Return `input` with the slices along `dim` selected by `index` filled with `value`.
 
@@ -154,7 +154,7 @@ derivatives(
 # ------------------------------------------------------------------------------------------ elements of the flat tensor
 
 
-@primitive(inplace=True, write=True, apart=("index", "source"))
+@primitive(inplace=True, write=True, disjoint=("index", "source"))
 def put(xp: Any, input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """Return `input` with the elements of `source` written at the flat positions in `index`.
 
@@ -253,7 +253,7 @@ def _scatter(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
         assign_at(target, positions, values)
 
 
-@internal(name="scatter", write=True, apart=("index", "src"))
+@internal(name="scatter", write=True, disjoint=("index", "src"))
 def scatter_tensor(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return `input` with the elements of `src` written at the indices `index` along `dim`."""
     _scatter(xp, input, dim, index, src)
@@ -266,7 +266,7 @@ derivatives(
 )
 
 
-@internal(name="scatter_value", write=True, apart=("index",))
+@internal(name="scatter_value", write=True, disjoint=("index",))
 def scatter_value(xp: Any, input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """Return `input` with a number written at the indices `index` along `dim`."""
     _scatter(xp, input, dim, index, single_value(value, input.dtype, "scatter(): value has {ndim} dimensions"))
@@ -287,7 +287,7 @@ def into(grad: Any, shape: tuple[int, ...]) -> Any:
     return undispatched(place)(grad, shape, tuple(slice(n) for n in grad._tl_data.shape))
 
 
-@primitive(out=True, inplace=True, write=True, apart=("index", "src"))
+@primitive(out=True, inplace=True, write=True, disjoint=("index", "src"))
 def scatter_add(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return `input` with the elements of `src` added at the indices `index` along `dim`.
 

@@ -63,7 +63,7 @@ def _check_reduce(function: str, reduce: Any, dtype: Any, allowed: tuple[str, ..
         )
 
 
-@primitive(out=True, inplace=True, write=True, apart=("index", "src"))
+@primitive(out=True, inplace=True, write=True, disjoint=("index", "src"))
 def scatter_reduce(
     xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -223,7 +223,7 @@ def scatter(
     else:
         result = undispatched(scatter_value)(input, dim, index, found)
     return result if out is None else write_out(
-        "scatter", out, result._tl_data, input, index, rule="exact", apart=(index, found)
+        "scatter", out, result._tl_data, input, index, rule="exact", disjoint=(index, found)
     )
 
 
@@ -252,7 +252,7 @@ def scatter_(
 # --------------------------------------------------------------------------------------------------------- index_reduce
 
 
-@primitive(out=True, inplace=True, write=True, apart=("index", "source"))
+@primitive(out=True, inplace=True, write=True, disjoint=("index", "source"))
 def index_reduce(
     xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:

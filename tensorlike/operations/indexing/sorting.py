@@ -137,7 +137,7 @@ derivatives(
 )
 
 
-@primitive(several=("values", "indices"), out=True, apart=("input",))
+@primitive(several=("values", "indices"), out=True, disjoint=("input",))
 def kthvalue(xp: Any, input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """Return the `k`-th smallest elements along `dim`, counted from 1, and their indices.
 

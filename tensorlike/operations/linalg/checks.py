@@ -206,11 +206,11 @@ def check_phase(function: str, what: str, diagonal: Any) -> None:
 # ----------------------------------------------------------------------------------------------------------- composites
 
 
-def into(function: str, out: Any, result: Any, *operands: Any, exact: bool = True, apart: Sequence[Any] = ()) -> Any:
+def into(function: str, out: Any, result: Any, *operands: Any, exact: bool = True, disjoint: Sequence[Any] = ()) -> Any:
     """Return the result of a composite, written to `out=` if there is one: of the same dtype if `exact`."""
     if out is None:
         return result
-    return write_out(function, out, result._tl_data, *operands, rule="exact" if exact else "cast", apart=apart)
+    return write_out(function, out, result._tl_data, *operands, rule="exact" if exact else "cast", disjoint=disjoint)
 
 
 def into_each(function: str, out: Any, results: Any, *operands: Any, exact: bool = True) -> Any:

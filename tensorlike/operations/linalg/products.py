@@ -69,7 +69,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
     >>> tl.linalg.cross(tl.tensor([1, 0, 0]), tl.tensor([0, 1, 0]))
     tensor([0, 0, 1])
     """
-    return into("cross", out, _cross(input, other, dim), input, other, apart=(input, other))  # type: ignore[no-any-return]
+    return into("cross", out, _cross(input, other, dim), input, other, disjoint=(input, other))  # type: ignore[no-any-return]
 
 
 @composite(namespace=NAMESPACE)

@@ -225,7 +225,7 @@ def _with_indices(count: int) -> None:
     def pool_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> tuple[Tensor, Tensor]:
         return _maximum(name, count, input, output_size, True)  # type: ignore[no-any-return]
 
-    pool_with_indices.__doc__ = f"""Return what `{name}` returns with `return_indices=True`, whatever that is here.
+    pool_with_indices.__doc__ = f"""Return the maxima and their indices: `{name}` with `return_indices=True`.
 
         >>> x = tl.arange(4.0).reshape(1, {", ".join(["1"] * (count - 1) + ["4"])})
         >>> values, indices = tl.nn.functional.{name}_with_indices(x, 1)

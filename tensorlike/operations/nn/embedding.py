@@ -176,7 +176,7 @@ def embedding(
 
 
 def looked_up(weight: Any, indices: Any, row: int, by_frequency: bool, sparse: bool) -> Any:
-    """Return the rows of the table, asking no type; with `sparse`, in such a way that its gradient is sparse."""
+    """Look rows up without dispatch; `sparse` makes the gradient a sparse tensor."""
     if sparse and weight._tl_tracked and not (weight._tl_transformed or indices._tl_transformed):
         return above("sparse.embedding").rows_of(_looked_up, weight, indices, row, by_frequency)
     return _looked_up(weight, indices, row, by_frequency)

@@ -154,7 +154,7 @@ def _with_indices(count: int) -> None:
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
         return _pool(name, count, input, kernel_size, output_size, output_ratio, _random_samples)  # type: ignore[no-any-return]
 
-    pool_with_indices.__doc__ = f"""Return what `{name}` returns with `return_indices=True`, whatever that is here.
+    pool_with_indices.__doc__ = f"""Return the maxima and their indices: `{name}` with `return_indices=True`.
 
         >>> x = tl.arange({3**count}.0).reshape(1, {", ".join(["3"] * count)})
         >>> values, indices = tl.nn.functional.{name}_with_indices(x, 2, 1)

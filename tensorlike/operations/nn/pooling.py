@@ -89,10 +89,10 @@ def max_pool_scatter(xp: Any, upstream: Tensor, where: Tensor, windows: Windows)
     count = len(windows.kernel)
     shape = [n + b + a for n, (b, a) in zip(windows.spatial, windows.pads)]
     result = xp.zeros((*upstream.shape[: upstream.ndim - count], *shape), upstream.dtype)
-    apart = all(s > d * (k - 1) for s, d, k in zip(windows.stride, windows.dilation, windows.kernel))
+    has_gaps = all(s > d * (k - 1) for s, d, k in zip(windows.stride, windows.dilation, windows.kernel))
     for number, position in enumerate(positions(windows.kernel)):
         part = result[places(position, windows.stride, windows.dilation, windows.out)]
-        if apart:
+        if has_gaps:
             written(xp, part, upstream, where == number)
         else:
             part += masked(xp, upstream, where != number)
@@ -291,7 +291,7 @@ def _with_indices(count: int) -> Any:
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
         return pooled(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, True)  # type: ignore[no-any-return]
 
-    pool_with_indices.__doc__ = f"""Return what `{name}` returns with `return_indices=True`, whatever that is here.
+    pool_with_indices.__doc__ = f"""Return the maxima and their indices: `{name}` with `return_indices=True`.
 
         >>> x = tl.arange(4.0).reshape(1, {", ".join(["1"] * (count - 1) + ["4"])})
         >>> values, indices = tl.nn.functional.{name}_with_indices(x, {(1,) * (count - 1) + (2,)})

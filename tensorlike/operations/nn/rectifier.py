@@ -52,7 +52,7 @@ derivatives(threshold_backward, upstream=lambda grad, input, limit: threshold_ba
 
 @pointwise(None, out=False)
 def relu(xp: Any, input: Tensor) -> Tensor:
-    """Return the elements of `input`, zero in place of negative ones.
+    """Rectified linear unit: max(input, 0), element by element.
 
     Works on real numbers of any dtype; raises RuntimeError for booleans.
 
@@ -84,7 +84,7 @@ def _relu_inplace(input: Tensor) -> Tensor:
 
 @functional(name="relu", namesake_of=relu)
 def _functional_relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return the elements of `input`, zero in place of negative ones.
+    """Rectified linear unit: max(input, 0), element by element.
 
     With `inplace` they are written into `input`. Raises RuntimeError for booleans.
 
@@ -375,7 +375,7 @@ _softshrink = undispatched(_softshrink_op)
 
 @functional
 def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
-    """Return the elements of `input` moved towards zero by `lambd`; those nearer than that become zero.
+    """Soft shrinkage: sign(input) * max(|input| - lambd, 0), element by element.
 
     Raises RuntimeError when `lambd` is negative.
 

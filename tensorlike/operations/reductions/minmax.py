@@ -238,7 +238,7 @@ def max(
 ) -> return_types.max: ...
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-# The other tensor may also stand in the place of dim.
+# `dim` may be a tensor: the elementwise form.
 @composite(method=True, guard=False)  # type: ignore[misc]
 def max(
     input: Tensor,
@@ -269,7 +269,7 @@ def min(
 ) -> return_types.min: ...
 @overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-# The other tensor may also stand in the place of dim.
+# `dim` may be a tensor: the elementwise form.
 @composite(method=True, guard=False)  # type: ignore[misc]
 def min(
     input: Tensor,

@@ -65,7 +65,7 @@ def expanded_shape(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, 
     return tuple(result)
 
 
-@primitive(function=False, view=True, spread="size")
+@primitive(function=False, view=True, variadic="size")
 def expand(xp: Any, input: Tensor, size: Sequence[int]) -> Tensor:
     """Return a view of this tensor with its dimensions of size 1 expanded, and new ones in front, without copying.
 
@@ -145,7 +145,7 @@ def shared_shape(function: str, *arrays: Any) -> tuple[int, ...]:
 # ---------------------------------------------------------------------------------------------------------- repeating
 
 
-@primitive(function=False, spread="repeats", linear_in=("input",))
+@primitive(function=False, variadic="repeats", linear_in=("input",))
 def repeat(xp: Any, input: Tensor, repeats: Sequence[int]) -> Tensor:
     """Tile this tensor: return `repeats` copies of it side by side along each dimension.
 

@@ -41,7 +41,7 @@ def _is_legacy_empty(shape: tuple[int, ...]) -> bool:
 
 @primitive(
     method=False, out="joined", own_layout=True, aliases=("concat", "concatenate"), linear_in=("tensors",),
-    apart=("tensors",),
+    disjoint=("tensors",),
 )  # fmt: skip
 def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return the tensors joined along dimension `dim`, in their common dtype.
@@ -113,7 +113,7 @@ derivatives(cat, tensors=lambda grad, tensors_shape, dim: _pieces(grad, tensors_
 _cat = undispatched(cat)
 
 
-@primitive(method=False, out="joined", linear_in=("tensors",), apart=("tensors",))
+@primitive(method=False, out="joined", linear_in=("tensors",), disjoint=("tensors",))
 def stack(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return tensors of one shape joined along a new dimension `dim`, in their common dtype.
 

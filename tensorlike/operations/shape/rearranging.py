@@ -198,7 +198,7 @@ def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storag
 # --------------------------------------------------------------------------------------------------- reordering
 
 
-@primitive(spread="dims", own_layout=True, linear_in=("input",))
+@primitive(variadic="dims", own_layout=True, linear_in=("input",))
 def flip(xp: Any, input: Tensor, dims: Sequence[int]) -> Tensor:
     """Return `input` with the order of its elements reversed along the dimensions `dims`.
 

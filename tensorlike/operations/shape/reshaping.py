@@ -104,7 +104,7 @@ def sizes(size: Any, function: str, argument: str) -> tuple[int, ...]:
     return tuple(result)
 
 
-@primitive(view="maybe", spread="shape")
+@primitive(view="maybe", variadic="shape")
 def reshape(xp: Any, input: Tensor, shape: Sequence[int]) -> Tensor:
     """Return the elements of `input` in the shape `shape`: a view where the memory allows it, else a copy.
 
@@ -318,7 +318,7 @@ def _inverse(dims: Any, ndim: int) -> list[int]:
     return inverse
 
 
-@primitive(view=True, spread="dims")
+@primitive(view=True, variadic="dims")
 def permute(xp: Any, input: Tensor, dims: Sequence[int]) -> Tensor:
     """Return a view of `input` with its dimensions in the order `dims`.
 
@@ -382,7 +382,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @primitive(view=True)
 def t(xp: Any, input: Tensor) -> Tensor:
-    """Return a view of a matrix with its two dimensions exchanged; of fewer dimensions, a view of the same.
+    """Transpose of a matrix, as a view; of fewer than two dimensions, a view of the same.
 
     Raises RuntimeError for more than two dimensions.
 

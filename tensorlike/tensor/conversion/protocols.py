@@ -88,7 +88,7 @@ def _described_inside_handler(args: tuple[Any, ...]) -> Any:
     return describe(args[0]) if inside else NotImplemented
 
 
-@tensor_method(name="__repr__", comparable=False, composite=False, early=_described_inside_handler)
+@tensor_method(name="__repr__", comparable=False, composite=False, short_circuit=_described_inside_handler)
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
     """Return the text of the tensor: its elements, its dtype, device and history where these are not the defaults, and
     the attributes that a subclass declares (`__tensor_attributes__`).

@@ -130,7 +130,7 @@ def call_data(d: Declaration) -> CallData:
         weak_numbers=d.weak_numbers,
         ufunc=d.ufunc,
         kernel=None if d.ufunc else d.kernel,
-        fast=d.hot,
+        fast=d.fast_kernel,
         write=d.write,
         elementwise=d.elementwise,
         result="value" if d.plain_result else "tensors" if several else "tensor",

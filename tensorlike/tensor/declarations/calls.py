@@ -91,7 +91,7 @@ def binder(
 
 def _spelled(d: Declaration, name: str) -> Callable[[Values, dict[str, Any]], Values]:
     """Return what finds the values of the parameter that methods of `d` take as `*arguments`."""
-    spread_name = d.spread or ""
+    spread_name = d.variadic or ""
 
     def spelled(values: Values, keywords: dict[str, Any]) -> Values:
         # `x.permute(dims=(1, 0))` is the same call; Python has no parameter that is both variadic and a keyword.
@@ -150,7 +150,9 @@ def _first_number(d: Declaration, name: str, parameters: Sequence[Parameter]) ->
 
 
 def elementwise_operands(d: Declaration, parameters: Sequence[Parameter]) -> list[Parameter] | None:
-    """Return the operands of a form that is the ufunc `d.hot` while all its options are at their defaults, or None.
+    """Return the operands of a form that is the ufunc `d.fast_kernel` while all its options are at their defaults.
+
+    None for another form.
 
     The native core answers such calls, and large ones are cut over threads.
     """
@@ -164,7 +166,7 @@ def elementwise_operands(d: Declaration, parameters: Sequence[Parameter]) -> lis
 
 def writes_directly(d: Declaration) -> bool:
     """Return whether in-place forms of `d` may write as they compute: not if NumPy could refuse halfway."""
-    return isinstance(d.hot, str) and not d.boolean and d.promotion not in (Promotion.BOUNDS, Promotion.POWER)
+    return isinstance(d.fast_kernel, str) and not d.boolean and d.promotion not in (Promotion.BOUNDS, Promotion.POWER)
 
 
 def _keeps_floats(d: Declaration) -> bool:
@@ -264,8 +266,8 @@ class _Large:
 
     def __init__(self, d: Declaration, parameters: Sequence[Parameter]) -> None:
         operands = elementwise_operands(d, parameters)
-        self.applies = operands is not None and isinstance(d.hot, str)
-        self.ufunc: Any = getattr(np, d.hot) if isinstance(d.hot, str) else None
+        self.applies = operands is not None and isinstance(d.fast_kernel, str)
+        self.ufunc: Any = getattr(np, d.fast_kernel) if isinstance(d.fast_kernel, str) else None
         self.kinds = d.fast_kinds
         self.boolean, self.weak = d.boolean, d.weak_numbers
         self.places = [parameters.index(p) for p in operands or ()]
@@ -313,7 +315,7 @@ def calling(
     """Return a form of `d` with these parameters, as two functions: one binds the arguments, the other runs the call.
     """
     name = qualname.rpartition(".")[2]
-    variadic = d.spread is not None and any(p.kind == VARIADIC for p in parameters)
+    variadic = d.variadic is not None and any(p.kind == VARIADIC for p in parameters)
     bind = binder(parameters, qualname, _spelled(d, name) if variadic else None)
     return bind, _taking_numbers((_writing if inplace else _returning)(d, tuple(parameters), name), parameters)
 
@@ -416,7 +418,7 @@ def _returning(d: Declaration, parameters: tuple[Parameter, ...], name: str) -> 
         _first_number(d, name, parameters) if d.number_first and parameters[0].name != "self" else None
     )
     has_out = bool(parameters) and parameters[-1].name == "out"
-    apart = [place for place, p in enumerate(parameters) if p.name in (d.apart or ())]
+    disjoint = [place for place, p in enumerate(parameters) if p.name in (d.disjoint or ())]
     dtype_place = next((i for i, p in enumerate(parameters) if p.name == "dtype"), -1) if has_out else -1
     dtype_place = dtype_place if d.out == "dtype" else -1
     out_rules = d.out_rules()
@@ -456,10 +458,10 @@ def _returning(d: Declaration, parameters: tuple[Parameter, ...], name: str) -> 
         if has_out:
             if out is not None:
                 given = [values[place] for place in operands]
-                separate = tuple(values[place] for place in apart)
+                separate = tuple(values[place] for place in disjoint)
                 if several:
                     return _write_outs(name, d, out, result, given, separate)
-                return runtime.write_out(name, out, result, *given, apart=separate, **out_rules)
+                return runtime.write_out(name, out, result, *given, disjoint=separate, **out_rules)
             values = values[:-1]
         if view:
             return d.record_view(result, *values)
@@ -481,12 +483,12 @@ def _writing(d: Declaration, parameters: tuple[Parameter, ...], name: str) -> Ca
     read = _reading(parameters, name)
     operands = [place for place, p in enumerate(parameters) if p.operand in (ONE, MANY) and p.name != "out"]
     others = [place for place in operands[1:] if parameters[place].operand == ONE]
-    apart = [place for place, p in enumerate(parameters) if p.name in (d.apart or ())]
+    disjoint = [place for place, p in enumerate(parameters) if p.name in (d.disjoint or ())]
     promote = None if d.promotion is None else _promoting(d, name, parameters)
     keeps = _keeps_floats(d)
     compute = _computing(d, name, parameters, d.write)
     direct = _Large(d, parameters)
-    is_direct = direct.applies and writes_directly(d) and d.apart is not None
+    is_direct = direct.applies and writes_directly(d) and d.disjoint is not None
     # A leaf that requires grad may be written by operations without a part in its history.
     in_history = d.differentiable or d.constant
     dtype_place = next((i for i, p in enumerate(parameters) if p.name == "dtype"), -1) if d.out == "dtype" else -1
@@ -495,9 +497,9 @@ def _writing(d: Declaration, parameters: tuple[Parameter, ...], name: str) -> Ca
         tensor = values[0]
         arrays, on_host, tracked, dtype = read(values)
         check_inplace(tensor, name, in_history, overlapping=d.overlapping)
-        if others and d.apart:
-            check_shared(tensor, [values[place] for place in apart], name, True)
-        elif others and d.apart is not None and tensor._tl_counter is not None:
+        if others and d.disjoint:
+            check_shared(tensor, [values[place] for place in disjoint], name, True)
+        elif others and d.disjoint is not None and tensor._tl_counter is not None:
             check_shared(tensor, [values[place] for place in others], name)
         if dtype_place >= 0 and arrays[dtype_place] is None:
             arrays[dtype_place] = dtype_of(tensor._tl_data.dtype)
@@ -583,11 +585,11 @@ def _check_result(name: str, former: Any, result: Any) -> None:
 
 
 def _write_outs(
-    name: str, d: Declaration, out: Any, results: list[Any], operands: Sequence[Any], apart: Sequence[Any]
+    name: str, d: Declaration, out: Any, results: list[Any], operands: Sequence[Any], disjoint: Sequence[Any]
 ) -> Any:
     if not isinstance(out, (tuple, list)) or len(out) != len(results):
         runtime.wrong_type(name, "out", None, out, f"tuple of {len(results)} Tensors")
     for target, result in zip(out, results, strict=True):
-        runtime.write_out(name, target, result, *operands, apart=apart, **d.out_rules())
-        apart = ()  # Indices, which come behind the values, may be those of an operand.
+        runtime.write_out(name, target, result, *operands, disjoint=disjoint, **d.out_rules())
+        disjoint = ()  # Indices, which come behind the values, may be those of an operand.
     return d._pack(list(out))

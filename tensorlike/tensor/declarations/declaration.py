@@ -83,12 +83,12 @@ class Declaration(Operation):
         "_record",
         "_recorded",
         "annotations",
-        "apart",
         "boolean",
         "constant",
+        "disjoint",
         "doc",
+        "fast_kernel",
         "fast_kinds",
-        "hot",
         "kernel",
         "node",
         "number_first",
@@ -100,9 +100,9 @@ class Declaration(Operation):
         "promoted",
         "promotion",
         "several",
-        "spread",
         "takes_arrays",
         "ufunc",
+        "variadic",
         "weak_numbers",
         "write",
     )
@@ -122,15 +122,15 @@ class Declaration(Operation):
         view: bool | str,
         several: Sequence[str] | bool,
         plain_result: bool,
-        spread: str | None,
+        variadic: str | None,
         weak_numbers: bool,
         out: bool | str,
         write: Callable[..., None] | bool | str | None = None,
-        hot: str | Callable[..., Any] | None = None,
+        fast_kernel: str | Callable[..., Any] | None = None,
         own_layout: bool = False,
         boolean: bool = False,
         fast_kinds: str | None = None,
-        apart: Sequence[str] | None = (),
+        disjoint: Sequence[str] | None = (),
         overlapping: bool | str = False,
         numbers_alone: bool = False,
         takes_arrays: bool = False,
@@ -147,7 +147,7 @@ class Declaration(Operation):
         self.elementwise = elementwise
         self.promotion = None if promotion is None else self._promotion(promotion)
         self.promoted = None if promoted is None else frozenset(promoted)
-        for parameter in (*(promoted or ()), *(apart or ()), *((spread,) if spread is not None else ())):
+        for parameter in (*(promoted or ()), *(disjoint or ()), *((variadic,) if variadic is not None else ())):
             if all(p.name != parameter for p in parameters):
                 raise self.error(kernel, unknown_word("parameter", parameter, (p.name for p in parameters)))
         #: Whether the elements of the result are booleans, whatever the dtype of the operands.
@@ -155,23 +155,24 @@ class Declaration(Operation):
         self.view = view
         self.several = several
         self.plain_result = plain_result
-        self.spread = spread
+        self.variadic = variadic
         self.weak_numbers = weak_numbers
         self.out = out
         #: Whether the in-place form of an operation without a derivative has a gradient, which is zero.
         self.constant = False
         self.own_layout = own_layout or elementwise
-        self.apart = None if apart is None else tuple(apart)
+        self.disjoint = None if disjoint is None else tuple(disjoint)
         self.overlapping = overlapping
         self.numbers_alone = numbers_alone
         self.takes_arrays = takes_arrays
         #: The ufunc or function that is the same as the kernel with every option at its default, where there is one.
-        self.hot = ufunc or hot
+        self.fast_kernel = ufunc or fast_kernel
         #: The kinds of dtype for which it is, "" for all of them and None for none.
         self.fast_kinds = fast_kinds
         if self.promotion is not None and fast_kinds is None:
             # A ufunc gives integers another dtype; a kernel need not.
-            self.fast_kinds = "fc" if self.promotion is Promotion.FLOAT and not self.hot else self.promotion.fast_kinds
+            by_rule = self.promotion is not Promotion.FLOAT or self.fast_kernel
+            self.fast_kinds = self.promotion.fast_kinds if by_rule else "fc"
         #: Whether the function takes a number as its first operand. The number is converted to a tensor first, at a
         #: cost for such calls alone.
         self.number_first = number_first
@@ -377,10 +378,10 @@ class Declaration(Operation):
         For methods whose signature is not the declaration's own, nor what they say of `overlapping` elements.
         """
         check_inplace(tensor, name, overlapping=self.overlapping if overlapping is None else overlapping)
-        if self.apart:
-            apart = [value for p, value in zip(self.parameters[1:], rest) if p.name in self.apart]
-            check_shared(tensor, apart, name, True)
-        elif self.apart is not None:
+        if self.disjoint:
+            disjoint = [value for p, value in zip(self.parameters[1:], rest) if p.name in self.disjoint]
+            check_shared(tensor, disjoint, name, True)
+        elif self.disjoint is not None:
             check_shared(tensor, rest, name)
         node = None
         if grad_enabled() and (tensor._tl_tracked or any(map(_is_tracked, rest))):

@@ -75,21 +75,21 @@ def primitive(
     own_inplace_operators: Sequence[str] = (),
     own_of_overriding: Sequence[str] = (),
     aliases: Sequence[str] = (),
-    hot: str | Callable[..., Any] | None = None,
+    fast_kernel: str | Callable[..., Any] | None = None,
     elementwise: bool = False,
     promotion: Promotion | str | None = None,
     promoted: Sequence[str] | None = None,
     view: bool | str = False,
     several: Sequence[str] | bool = False,
     plain_result: bool = False,
-    spread: str | None = None,
+    variadic: str | None = None,
     weak_numbers: bool = True,
     differentiable: bool = True,
     write: Callable[..., None] | bool | str | None = None,
     own_layout: bool = False,
     boolean: bool = False,
     fast_kinds: str | None = None,
-    apart: Sequence[str] | None = (),
+    disjoint: Sequence[str] | None = (),
     overlapping: bool | str = False,
     numbers_alone: bool = False,
     takes_arrays: bool = False,
@@ -113,15 +113,15 @@ def primitive(
         own_of_overriding: Operators that types are asked about as themselves if the left operand overrides, and as the
             method if it does not, as PyTorch has one.
         aliases: Other names of function and methods; one with a dot is a function in another namespace.
-        hot: What an elementwise kernel is while its options are at their defaults: a ufunc by name, which the native
-            core runs, or a function of the raw operands, which it runs within formulas.
+        fast_kernel: What an elementwise kernel is while its options are at their defaults: a ufunc by name, which the
+            native core runs, or a function of the raw operands, which it runs within formulas.
         elementwise: Whether each element of the result is computed from the elements of the operands at its place.
         promotion: The rule that brings operands to one dtype: a `Promotion` or its value, None where there is none.
         promoted: The operands that the rule is for, all of them unless given.
         view: True when the result shares memory with the first operand, "maybe" when it may.
         several: The fields of a named tuple of results; True for a tuple of any length.
         plain_result: Whether the kernel's result is returned as it is, a number or a tuple of numbers.
-        spread: The parameter that the method takes as `*arguments`.
+        variadic: The parameter that the method takes as `*arguments`.
         weak_numbers: Whether NumPy and PyTorch agree on what a Python number beside a tensor does.
         differentiable: Whether the result can have a gradient.
         write: True when the kernel writes into its first operand and returns nothing: it is given a copy, but in the
@@ -131,8 +131,8 @@ def primitive(
             contiguous otherwise, as PyTorch's.
         boolean: Whether the elements of the result are booleans, as those of comparisons.
         fast_kinds: The kinds of dtype that are left to NumPy there, in place of the promotion's.
-        apart: The operands that must not share memory with the tensor that is written, the first operand or `out`; the
-            others may be that tensor, but not overlap it. None when the in-place method allows that too.
+        disjoint: The operands that must not share memory with the tensor that is written, the first operand or `out`;
+            the others may be that tensor, but not overlap it. None when the in-place method allows that too.
         overlapping: Whether the in-place method writes a tensor whose elements overlap, as after `expand`; a text when
             it warns, of what else does so.
         numbers_alone: Whether it computes numbers without a tensor among them.
@@ -140,7 +140,7 @@ def primitive(
         facts: Those of `Operation.declare`.
 
     Raises TypeError, which names the operation and the line, for an option that does not exist, an unknown promotion
-    and for a name in `promoted`, `apart` and `spread` that is no parameter.
+    and for a name in `promoted`, `disjoint` and `variadic` that is no parameter.
     """
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -156,15 +156,15 @@ def primitive(
             view=view,
             several=several,
             plain_result=plain_result,
-            spread=spread,
+            variadic=variadic,
             weak_numbers=weak_numbers,
             out=out,
             write=write,
-            hot=hot,
+            fast_kernel=fast_kernel,
             own_layout=own_layout,
             boolean=boolean,
             fast_kinds=fast_kinds,
-            apart=apart,
+            disjoint=disjoint,
             overlapping=overlapping,
             numbers_alone=numbers_alone,
             takes_arrays=takes_arrays,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.dispatch.core import ANYWAY, has_handler
+from tensorlike.dispatch.core import LEFT_TO_PYTHON, has_handler
 from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import register
@@ -102,7 +102,7 @@ def _publish(
     reports: Form | None = None,
     foreign: bool = False,
     namespace: str | None = None,
-    of_plain: Form | None = None,
+    plain_form: Form | None = None,
     listed: bool = True,
 ) -> Form:
     namespace = namespace or _namespace(d, qualname)
@@ -110,7 +110,7 @@ def _publish(
         d, kind, implementation,
         namespace=namespace, name=qualname, parameters=parameters, reports=reports,
     )  # fmt: skip
-    form.of_plain = of_plain
+    form.plain_form = plain_form
     name = qualname.rpartition(".")[2]
     public_function(
         form, name=name, qualname=qualname, module=namespace, doc=d.doc,
@@ -138,7 +138,7 @@ _ORDERED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def reflected_method(operator: str) -> str:
-    """Return the other operand's method for what `operator` computes, or `ANYWAY`: see `is_left_to`."""
+    """Return the other operand's method for what `operator` computes, or `LEFT_TO_PYTHON`: see `is_left_to`."""
     bare = operator[2:-2]
     if bare in _ORDERED:
         return f"__{_ORDERED[bare]}__"
@@ -146,7 +146,7 @@ def reflected_method(operator: str) -> str:
         return f"__r{bare}__"
     if bare[0] == "r" and bare[1:] in _ARITHMETIC:
         return f"__{bare[1:]}__"
-    return ANYWAY if bare in ("eq", "ne") or (bare[0] == "i" and bare[1:] in _ARITHMETIC) else ""
+    return LEFT_TO_PYTHON if bare in ("eq", "ne") or (bare[0] == "i" and bare[1:] in _ARITHMETIC) else ""
 
 
 def _operand(value: Any) -> Any:
@@ -197,11 +197,11 @@ def expand(
             _publish(d, parameters, implementation_of(d, parameters, short), short, "alias", namespace=namespace)
     aliases = tuple(a for a in aliases if "." not in a)
     of_method = (named_self(base[0]), *base[1:])
-    if d.spread is not None:
+    if d.variadic is not None:
         of_method = tuple(
-            p._replace(kind=VARIADIC, default=MISSING) if p.name == d.spread else p
+            p._replace(kind=VARIADIC, default=MISSING) if p.name == d.variadic else p
             for p in of_method
-            if p.kind == KEYWORD or p.name in ("self", d.spread)
+            if p.kind == KEYWORD or p.name in ("self", d.variadic)
         )
     if method:
         names = [method if isinstance(method, str) else d.name, *aliases]
@@ -226,7 +226,7 @@ def expand(
         for operator in own_of_overriding:
             qualname = f"Tensor.{operator}"
             named = implementation_of(d, of_method, qualname)
-            attach_operator(d, of_method, named, operator, of_plain=getattr(Tensor, names[0])._form)
+            attach_operator(d, of_method, named, operator, plain_form=getattr(Tensor, names[0])._form)
     if inplace:
         names = [d.name, *aliases]
         for index, inplace_name in enumerate(names):
@@ -251,11 +251,11 @@ def attach_operator(
     operator: str,
     reports: Form | None = None,
     *,
-    of_plain: Form | None = None,
+    plain_form: Form | None = None,
 ) -> None:
     """Give Tensor an operator that returns NotImplemented for foreign operands; dispatched as `reports`, or itself.
 
-    Beside a left operand that does not override it is dispatched as `of_plain`, if that is given.
+    Beside a left operand that does not override it is dispatched as `plain_form`, if that is given.
     """
     form = _publish(
         d,
@@ -265,7 +265,7 @@ def attach_operator(
         "operator",
         reports=reports,
         foreign=len(parameters) > 1,
-        of_plain=of_plain,
+        plain_form=plain_form,
     )
     setattr(Tensor, operator, form.function)
 

@@ -125,7 +125,7 @@ def tensor_method(function: Callable[..., Any] | None = None, **options: Any) ->
         name: The public name, that of the function unless given.
         composite: Whether it is written with other public operations; False for one that works on raw arrays itself.
         aliases: Other names of the method.
-        early: What is asked before types, about the positional arguments of a call: see `public_function`.
+        short_circuit: What is asked before types, about the positional arguments of a call: see `public_function`.
         operation: The operation that it is a form of; one of its own unless given.
         mutates: What it writes: see Note [What a call writes].
         facts: Those of `Operation.declare`; what `reflects` another method leaves unknown operands to their type.
@@ -146,7 +146,7 @@ def _tensor_method(
     name: str | None = None,
     composite: bool = True,
     aliases: Sequence[str] = (),
-    early: Callable[[tuple[Any, ...]], Any] | None = None,
+    short_circuit: Callable[[tuple[Any, ...]], Any] | None = None,
     operation: Operation | None = None,
     mutates: Sequence[str] | Mutates | None = None,
     **facts: Any,
@@ -179,7 +179,7 @@ def _tensor_method(
             module="tensorlike",
             doc=function.__doc__,
             operator=operator_of(method_name) if foreign else None,
-            early=early,
+            short_circuit=short_circuit,
             strict=True,
         )
         register(form)

@@ -516,14 +516,14 @@ def run_elementwise(name: str, kernel: Callable[..., Any], arrays: Sequence[Any]
 
 def write_out(
     name: str, out: Any, result: Any, *operands: Any, rule: str = "cast", recorded: bool = True,
-    pointwise: bool = False, apart: Sequence[Any] = (),
+    pointwise: bool = False, disjoint: Sequence[Any] = (),
 ) -> Any:  # fmt: skip
     """Write a result into `out=`, resized when its shape differs, and return `out`.
 
     By `rule` the result is cast, if it can be ("cast", or "joined", which raises TypeError) or always ("any"), or `out`
     must be of its dtype ("exact") or of booleans or uint8 ("truth"). Without `recorded` the operation has no
     derivative, so that operands may require grad. A `pointwise` operation does not resize its operands; those that are
-    `apart` must not share memory with `out`.
+    `disjoint` must not share memory with `out`.
     """
     if not isinstance(out, TensorBase):
         wrong_type(name, "out", None, out)
@@ -558,8 +558,8 @@ def write_out(
         )
     if pointwise or target.shape == result.shape:
         check_overlap(target, name)  # What is resized has memory of its own.
-    if apart:
-        check_shared(out, apart, name, True)
+    if disjoint:
+        check_shared(out, disjoint, name, True)
     if target.shape != result.shape:
         if pointwise and any(o is out for o in operands):
             raise RuntimeError(

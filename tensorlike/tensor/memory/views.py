@@ -325,18 +325,18 @@ def _steps(array: Any) -> list[int]:
     return [0 if size == 1 else stride for stride, size in zip(array.strides, array.shape)]
 
 
-def check_partial_overlap(written: Any, read: Any, name: str, apart: bool = False) -> None:
+def check_partial_overlap(written: Any, read: Any, name: str, disjoint: bool = False) -> None:
     """Raise for writing to an array that partially overlaps another: shares memory, but not all of it in the same
     order.
 
-    With `apart`, sharing all of it raises too. Arrays with gaps may share memory, as in PyTorch: their elements are not
-    compared.
+    With `disjoint`, sharing all of it raises too. Arrays with gaps may share memory, as in PyTorch: their elements are
+    not compared.
     """
     if not (written.size and read.size and is_dense(written) and is_dense(read)):
         return
     start, other = data_pointer(written), data_pointer(read)
     if start == other and written.nbytes == read.nbytes:
-        if not apart and _steps(written) == _steps(read):
+        if not disjoint and _steps(written) == _steps(read):
             return
     elif start + written.nbytes <= other or other + read.nbytes <= start:
         return
@@ -350,23 +350,23 @@ def _refuse_shared(name: str) -> Any:
     )
 
 
-def check_shared(tensor: Any, values: Any, name: str, apart: bool = False) -> None:
-    """Raise for writing to `tensor` while reading tensors that overlap with it; with `apart`, that share any memory.
+def check_shared(tensor: Any, values: Any, name: str, disjoint: bool = False) -> None:
+    """Raise for writing to `tensor` while reading tensors that overlap with it; with `disjoint`, that share any memory.
 
-    Shared memory has one version counter, but for that of `x.data`, which is looked for with `apart` alone.
+    Shared memory has one version counter, but for that of `x.data`, which is looked for with `disjoint` alone.
     """
     counter = tensor._tl_counter
-    if counter is None and not apart:
+    if counter is None and not disjoint:
         return
     for value in values:
         if isinstance(value, TensorBase):
             if value is tensor:
-                if apart:
+                if disjoint:
                     _refuse_shared(name)
-            elif apart or (counter is not None and value._tl_counter is counter):
-                check_partial_overlap(tensor._tl_data, value._tl_data, name, apart)
-        elif apart and isinstance(value, (list, tuple)) and (tensor._tl_data.size or name[-1] == "_"):
-            check_shared(tensor, value, name, apart)  # Nothing is read from empty tensors that are joined.
+            elif disjoint or (counter is not None and value._tl_counter is counter):
+                check_partial_overlap(tensor._tl_data, value._tl_data, name, disjoint)
+        elif disjoint and isinstance(value, (list, tuple)) and (tensor._tl_data.size or name[-1] == "_"):
+            check_shared(tensor, value, name, disjoint)  # Nothing is read from empty tensors that are joined.
 
 
 def check_inplace(tensor: Any, name: str, recorded: bool = True, overlapping: bool | str = False) -> None:
