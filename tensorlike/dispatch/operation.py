@@ -284,9 +284,9 @@ class Form:
     __slots__ = (
         "check",
         "dummy",
-        "foreign",
         "function",
         "implementation",
+        "is_operator",
         "key",
         "kind",
         "mutates",
@@ -341,9 +341,9 @@ class Form:
         self.reports = reports
         #: The form that types receive if the left operand does not override: `Tensor.eq` for `x == y`.
         self.plain_form: Form | None = None
-        #: Whether it is an operator, which leaves foreign operands to the other one; and the method that Python asks
-        #: next then: see `core.is_left_to`.
-        self.foreign = False
+        #: Whether it is an operator, which leaves operands that it does not know to the other one; and the method that
+        #: Python asks next then: see `core.is_left_to`.
+        self.is_operator = False
         self.reflected = ""
         #: Whether its wrapper may answer for overriding types before they are asked.
         self.short_circuit = False

@@ -169,7 +169,7 @@ def _spoken_names(function: Callable[..., Any]) -> tuple[str, str]:
     name = form.name.rpartition(".")[2]
     if not name.startswith("__"):
         return name, ""
-    if form.foreign or form.kind == "operator":
+    if form.is_operator or form.kind == "operator":
         operation = form.operation
         return (operation if operation.variant is None else operation.variant.of).name, name
     return "", ""

@@ -114,7 +114,7 @@ def public_function(
     made._form = form
     made.operation = form.operation
     form.short_circuit = short_circuit is not None
-    form.foreign, form.reflected = operator is not None, "" if operator is None else operator.reflected
+    form.is_operator, form.reflected = operator is not None, "" if operator is None else operator.reflected
     form.strict = strict
     public: Any = made if core is None else core.Function(made)
     form.function = public

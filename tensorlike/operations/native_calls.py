@@ -53,7 +53,7 @@ def _prepare_dispatch(function: Any, form: Form) -> None:
     python_keywords = frozenset(numpy_names(form.parameters)).union(p.name for p in form.parameters if p.operand)
     core.dispatched(
         function, (form.reports or form).key, places, tuple(p.operand == MANY for p in operands), python_keywords,
-        required, most, form.reflected or None, form.foreign, form.plain_form is not None,
+        required, most, form.reflected or None, form.is_operator, form.plain_form is not None,
     )  # fmt: skip
 
 

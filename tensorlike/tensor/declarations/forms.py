@@ -100,7 +100,7 @@ def _publish(
     kind: str,
     *,
     reports: Form | None = None,
-    foreign: bool = False,
+    is_operator: bool = False,
     namespace: str | None = None,
     plain_form: Form | None = None,
     listed: bool = True,
@@ -114,7 +114,7 @@ def _publish(
     name = qualname.rpartition(".")[2]
     public_function(
         form, name=name, qualname=qualname, module=namespace, doc=d.doc,
-        operator=operator_of(name, d.takes_arrays) if foreign else None,
+        operator=operator_of(name, d.takes_arrays) if is_operator else None,
     )  # fmt: skip
     if listed:
         register(form)
@@ -214,7 +214,7 @@ def expand(
                 implementation,
                 qualname,
                 "method" if not index else "alias",
-                foreign=method_name.startswith("__") and len(of_method) > 1,
+                is_operator=method_name.startswith("__") and len(of_method) > 1,
             )
             setattr(Tensor, method_name, form.function)
             if index == 0:
@@ -264,7 +264,7 @@ def attach_operator(
         f"Tensor.{operator}",
         "operator",
         reports=reports,
-        foreign=len(parameters) > 1,
+        is_operator=len(parameters) > 1,
         plain_form=plain_form,
     )
     setattr(Tensor, operator, form.function)

@@ -160,7 +160,7 @@ def _tensor_method(
         operation = Operation(f"Tensor.{names[0]}", "tensorlike", parameters, composite=composite)
         operation.declare(**facts)
     operator = operation.variant is not None and operation.variant.kind == REFLECTED
-    foreign = operator and len(parameters) > 1
+    is_operator = operator and len(parameters) > 1
     for index, method_name in enumerate(names):
         qualname = f"Tensor.{method_name}"
         implementation: Any = function if index == 0 else _copy_function(function)
@@ -178,7 +178,7 @@ def _tensor_method(
             qualname=qualname,
             module="tensorlike",
             doc=function.__doc__,
-            operator=operator_of(method_name) if foreign else None,
+            operator=operator_of(method_name) if is_operator else None,
             short_circuit=short_circuit,
             strict=True,
         )
