@@ -1,4 +1,4 @@
-"""The mechanical part of the rules for docstrings and comments: subjects, riddles, and the glossary."""
+"""The mechanical part of the rules for docstrings and comments: subjects, and the glossary."""
 
 import ast
 import functools
@@ -18,59 +18,6 @@ SUBJECTS = ("What", "Whatever", "Who", "Whoever", "Whichever", "Nobody", "Somebo
 
 #: Words that have no place in a text about code: functions, types and callers have names.
 WORDS = ("nobody", "somebody", "anybody", "whoever")
-
-#: Phrases that once stood in docstrings and comments, and that a reader had to guess at.
-RIDDLES = (
-    "between the brackets of",
-    "closes a circle",
-    "comes back itself",
-    "does not know how",
-    "elementwise in spirit",
-    "from behind of",
-    "goes the long way",
-    "is at work",
-    "know each other",
-    "made to be repeated",
-    "marking costs nobody",
-    "may be told to call",
-    "not let below",
-    "nothing flows back",
-    "of good will",
-    "of one's own",
-    "of whichever family",
-    "off its own stack while it answers",
-    "pieces of a signal that a window shows",
-    "sort it out",
-    "sorted out below",
-    "stand still",
-    "standing still",
-    "the half that says everything",
-    "the long way",
-    "to be had",
-    "wants to be asked",
-    "what are no",
-    "what becomes of",
-    "what happens to a tensor itself",
-    "what is behind them",
-    "what is no ",
-    "what lies outside",
-    "what stands beyond",
-    "what was computed again",
-    "what zeta lacks",
-    "which they no longer have",
-    "with what lies",
-    "without this object between",
-    "would have to leave them",
-    "zero by zero is zero",
-)
-
-#: Terms that the glossary must explain.
-TERMS = {
-    "base", "composite", "dispatch", "edge", "form", "formula", "guard", "kernel", "leaf", "level", "mode", "node",
-    "operand", "operation", "overriding type", "plain tensor", "plan", "pytree", "schema", "storage", "unbroadcast",
-    "version counter", "view",
-}  # fmt: skip
-
 
 def text_of(docstring: str) -> str:
     """Return a docstring in one line, without its examples and what these print."""
@@ -112,8 +59,7 @@ def faults(text: str, is_docstring: bool) -> list[str]:
     if is_docstring and first in SUBJECTS:
         found.append(f"the first sentence has the subject {first!r}")
     lowered = text.lower()
-    found += [f"{word!r}" for word in WORDS if re.search(rf"\b{word}\b", lowered)]
-    return found + [f"the riddle {riddle!r}" for riddle in RIDDLES if riddle in lowered]
+    return found + [f"{word!r}" for word in WORDS if re.search(rf"\b{word}\b", lowered)]
 
 
 @functools.cache
@@ -146,8 +92,8 @@ def test_docstrings_and_comments_are_plain():
 
 def test_the_glossary_explains_the_terms_of_the_code():
     glossary = glossary_of(GLOSSARY)
-    assert len(glossary) >= 20
-    assert set(glossary) >= TERMS
+    # What a reader has to learn before the code: more would be a language of its own.
+    assert 10 <= len(glossary) <= 20
     assert list(glossary) == sorted(glossary)
     code = " ".join(text for _, text, _ in package_texts()).lower()
     assert [term for term in glossary if term.lower() not in code] == []
@@ -163,20 +109,19 @@ class TestTheChecksThemselves:
             "Whoever asks is answered.",
             "Nobody is asked.",
             "Return the tensor, which nobody else holds.",
-            "Return the slices of `input` along `dim`, which they no longer have.",
-            "Return a window.\n\n    Raises TypeError for what is no integer.",
         ],
     )
-    def test_a_riddle_is_found(self, docstring):
+    def test_a_vague_subject_is_found(self, docstring):
         source = f'def f():\n    """{docstring}"""\n'
         (found,) = texts(source)
         assert found[2]
         assert faults(*found[1:])
 
-    def test_a_riddle_in_a_comment_is_found_over_the_end_of_a_line(self):
-        ((_, text, is_docstring),) = texts("x = 1  # Write to it, for which\n# nothing flows\n# back.\n")
+    def test_a_comment_is_read_over_the_end_of_a_line(self):
+        ((_, text, is_docstring),) = texts("x = 1  # Write to it, which\n# nobody\n# reads.\n")
         assert not is_docstring
-        assert faults(text, is_docstring) == ["the riddle 'nothing flows back'"]
+        assert text == "Write to it, which nobody reads."
+        assert faults(text, is_docstring) == ["'nobody'"]
 
     @pytest.mark.parametrize(
         "source",
