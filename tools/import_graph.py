@@ -142,7 +142,19 @@ def figures() -> dict[str, int]:
         "arrows that point up": sum(height[a] <= height[b] for a, b in between),
         "imports inside functions": len(inside_functions()),
         "files of the largest circle": max(map(len, circles(graph)), default=1),
+        "lines of Python and C": lines(),
     }
+
+
+def lines() -> int:
+    """Return the lines of the package that people write: no stubs, and no generated headers."""
+    written = [
+        path
+        for ending in ("py", "c", "h", "cpp", "cu")
+        for path in PACKAGE.rglob(f"*.{ending}")
+        if "generated" not in path.parts
+    ]
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in written)
 
 
 def picture() -> str:

@@ -19,17 +19,6 @@ from typing import Any, Final
 from tensorlike._library_name import LIBRARY, spoken_name
 from tensorlike.dispatch.tracebacks import shorten
 
-__all__ = [
-    "MODES",
-    "STATE",
-    "absent",
-    "gaps_report",
-    "has_placeholder",
-    "missing_attribute",
-    "module_not_found",
-    "reason_of",
-]
-
 MODES: Final = ("raise", "placeholder")
 #: The functions here between the instruction that asks and the one that looks at it.
 _OWN: Final = ("__getattr__", "_attribute", "absent", "missing_attribute")

@@ -9,8 +9,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, NamedTuple
 
-__all__ = ["GROUPS", "IMPORTED_EVERYWHERE", "MODULES", "PUBLIC_NAMES", "PYTORCH", "Group", "names", "reasons"]
-
 #: The version of PyTorch whose names are meant.
 PYTORCH: Final = "2.13"
 #: How many public names it has: see Note [What PyTorch calls public] in tools/torch_names.py.

@@ -14,8 +14,6 @@ import os
 from pathlib import Path
 from typing import Final
 
-__all__ = ["VARIABLE", "hand_on", "is_handed_on", "keep"]
-
 VARIABLE: Final = "TENSORLIKE_AS_TORCH"
 _FOLDER: Final = str(Path(__file__).parent / "child_start")
 

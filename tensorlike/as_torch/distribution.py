@@ -8,8 +8,6 @@ from pathlib import Path
 
 from tensorlike.torch_version import __version__
 
-__all__ = ["TorchDistribution"]
-
 
 class TorchDistribution(importlib.metadata.Distribution):
     """The facts that `importlib.metadata` has of `torch`: its name, its version and its module."""

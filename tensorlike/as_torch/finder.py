@@ -15,8 +15,6 @@ from tensorlike.torch_version import __version__ as VERSION
 from . import naming
 from .absent import has_placeholder, module_not_found, note_gap
 
-__all__ = ["FINDER", "SERVED", "TorchModule", "detach", "torch_module"]
-
 #: The packages that are served, and what they are here.
 SERVED: Final = {"torch": "tensorlike", "functorch": "tensorlike.as_torch.functorch"}
 

@@ -14,8 +14,6 @@ from . import children, naming
 from .absent import MODES, STATE
 from .finder import FINDER, SERVED, TorchModule, detach, torch_module
 
-__all__ = ["Installation", "install", "is_installed", "uninstall"]
-
 _LOCK: Final = threading.RLock()
 #: Entries of `sys.modules` that were there before: None, with which a test keeps a module from being imported.
 _before: dict[str, None] = {}

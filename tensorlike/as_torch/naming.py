@@ -14,8 +14,6 @@ from tensorlike._library_name import LIBRARY
 from tensorlike._native import function_types
 from tensorlike.tensor.declarations.inplace_functions import inplace_functions
 
-__all__ = ["adapt_all", "adapting_spec", "found_at_home", "home_module", "home_of", "restore_all"]
-
 #: Where PyTorch has what this library has elsewhere: PyTorch's modules, with the modules here, or names in them.
 #: A star marks those that there are no modules for here.
 _PLACES: Final = """

@@ -13,8 +13,6 @@ from typing import Any, Final, NoReturn
 from .absent import missing_attribute, reason_of
 from .absent_names import MODULES
 
-__all__ = ["is_placeholder", "placeholder", "placeholder_module"]
-
 _made: Final[dict[str, Any]] = {}
 
 

@@ -9,8 +9,6 @@ from .absent import STATE, gaps_report
 from .children import VARIABLE
 from .installation import Installation, install
 
-__all__ = ["Hooks"]
-
 _NAME: Final = "tensorlike-as-torch"
 
 

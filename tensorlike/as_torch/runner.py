@@ -19,8 +19,6 @@ from typing import Any
 from .absent import MODES, gaps_report
 from .installation import install
 
-__all__ = ["parser", "run"]
-
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of what stands before the program."""

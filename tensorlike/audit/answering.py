@@ -31,8 +31,6 @@ from .foreign import mro_of
 if TYPE_CHECKING:
     from .api import AuditedApi, AuditedFunction
 
-__all__ = ["Answering", "Trace", "handlers_of", "is_watched"]
-
 #: The library's policies that answer by calling the function on plain tensors, by the identity of their code.
 _POLICIES = frozenset(id(type(policy).__call__.__code__) for policy in (rewrap, to_dense))
 _VARARGS, _VARKEYWORDS = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS

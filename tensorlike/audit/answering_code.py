@@ -36,17 +36,6 @@ from .sources import shown_path
 if TYPE_CHECKING:
     from .api import AuditedFunction
 
-__all__ = [
-    "AnsweringCode",
-    "CodeFile",
-    "Location",
-    "Recorder",
-    "circumstances_of",
-    "code_file",
-    "kept_rows",
-    "project_of",
-]
-
 FORMAT = "tensorlike-audit-code"
 VERSION = 1
 #: The reason of a row that was not called again.

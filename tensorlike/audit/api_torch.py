@@ -31,8 +31,6 @@ from .api import AuditedFunction, Call, TensorlikeApi, is_of_tensors
 from .errors import AuditError
 from .foreign import let_through
 
-__all__ = ["TorchApi"]
-
 #: The names that operands have in PyTorch's table of dummies.
 _OPERANDS = frozenset(
     ("A", "B", "a", "b", "grad", "grid", "index", "input", "input1", "input2", "linear_weight", "log_probs", "mask",

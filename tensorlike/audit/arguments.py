@@ -15,21 +15,6 @@ from .foreign import let_through, name_of, one_line
 if TYPE_CHECKING:
     from .api import AuditedApi, AuditedFunction, Call
 
-__all__ = [
-    "Place",
-    "copied",
-    "difference",
-    "fitted",
-    "is_number",
-    "lost",
-    "mapped",
-    "number_place",
-    "places",
-    "replaced",
-    "shown",
-    "shown_call",
-]
-
 _TOLERANCE = {"float16": 1e-2, "bfloat16": 5e-2, "float32": 1e-4, "complex64": 1e-4}
 
 #: The place of an operand among the arguments of a call: an index or a keyword, then indices into nested sequences.

@@ -19,8 +19,6 @@ from .model import FORMAT as REPORT_FORMAT
 from .model import AuditReport, AuditRow, Regression, ValueCheck
 from .terminal import counted, print_regressions
 
-__all__ = ["Baseline", "Changes", "Improvement", "print_changes"]
-
 FORMAT = "tensorlike-audit-baseline"
 #: Version 1 had other words for some outcomes; it is read, not written.
 VERSION = 2

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from .baseline import Baseline
     from .packages import PackageReport
 
-__all__ = ["add_arguments", "audited", "check_writable", "run", "write"]
-
 _DESCRIPTION = """\
 Call every function that a type can override with an instance of the type in each operand position, and report what the
 type answers, what it leaves out and what it gets wrong.

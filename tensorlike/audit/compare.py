@@ -15,8 +15,6 @@ from .model import AuditReport, AuditRow
 from .outputs import kind_of
 from .terminal import counted
 
-__all__ = ["Comparison", "add_arguments", "run"]
-
 FORMAT = "tensorlike-audit-comparison"
 VERSION = 2
 _LISTED = 12

@@ -21,18 +21,6 @@ if TYPE_CHECKING:
     from .answering_code import CodeFile
     from .run import Auditor
 
-__all__ = [
-    "FILES",
-    "Selection",
-    "add_arguments",
-    "checked",
-    "compared",
-    "finish",
-    "json_schema",
-    "settle_files",
-    "takes_output",
-]
-
 #: The options that name a file to write.
 FILES = ("junit", "sarif", "markdown", "badge")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["AuditError"]
-
 
 class AuditError(ValueError):
     """Raised when an audit is impossible: the type is not found, no instance can be made, a report is unreadable."""

@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["PROGRAMS", "Program"]
-
 
 class Program(NamedTuple):
     """A program, what it is called in reports, and what a type needs for it to apply."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from .api import AuditedApi
 
-__all__ = ["is_deliberate"]
-
 _RAISE = opcode.opmap["RAISE_VARARGS"]
 
 

@@ -18,21 +18,6 @@ import threading
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-__all__ = [
-    "described",
-    "interrupted",
-    "interrupts_noted",
-    "let_through",
-    "module_of",
-    "mro_of",
-    "name_of",
-    "one_line",
-    "printable",
-    "process_restored",
-    "qualified_name",
-    "text_of_error",
-]
-
 
 class _Interrupts:
     """Whether interrupts are noted, and whether there was one."""

@@ -12,8 +12,6 @@ from .model import POSITION, PROGRAM, WRITTEN, AuditReport, AuditRow, Totals, Va
 from .outcomes import Outcome
 from .terminal import headline, words_of
 
-__all__ = ["require_jinja", "to_html"]
-
 #: The parts of a namespace's bar, in the order they are drawn.
 _TINTS = ("passed", "wrong", "missing", "lost")
 

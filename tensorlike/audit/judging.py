@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from .api import AuditedApi, AuditedFunction, Call
     from .making import InstanceMaker
 
-__all__ = ["Arguments", "Attempt", "Judge", "PlainCall", "Unusable"]
-
 #: Positional arguments and keywords.
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 

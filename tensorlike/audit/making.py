@@ -33,8 +33,6 @@ from .options import options_of_class
 if TYPE_CHECKING:
     from .api import AuditedApi
 
-__all__ = ["FROM_DENSE", "TO_DENSE", "InstanceMaker", "evaluated", "instances_of", "target"]
-
 FROM_DENSE = "__tensorlike_from_dense__"
 TO_DENSE = "__tensorlike_to_dense__"
 

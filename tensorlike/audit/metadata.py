@@ -31,19 +31,6 @@ if TYPE_CHECKING:
 
     from .making import InstanceMaker
 
-__all__ = [
-    "Metadata",
-    "attribute_reader",
-    "carried",
-    "declared",
-    "lost_attributes",
-    "marked",
-    "metadata_of",
-    "named",
-    "same",
-    "takes_marks",
-]
-
 
 class Metadata(NamedTuple):
     """One thing that instances carry."""

@@ -32,8 +32,6 @@ from .outcomes import FAULTY, Outcome
 from .parallel import in_children
 from .run import Auditor
 
-__all__ = ["Step", "advice", "carried", "is_nearly_empty", "missing", "most_called", "policies"]
-
 _NEARLY_EMPTY = 10.0
 #: Percentage points that a policy must add to be recommended.
 _WORTH_A_LINE = 1.0

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .model import AuditReport
 
-__all__ = ["bar", "report_html"]
-
 _CAUSES = 30
 
 

@@ -21,11 +21,6 @@ from .foreign import mro_of, name_of, one_line, text_of_error
 from .judging import Attempt
 from .outcomes import Outcome
 
-__all__ = [
-    "TRIES", "UNSETTLED", "Answer", "Printed", "given_back", "has_instance", "implementer", "is_variant",
-    "is_written_to", "matching", "shown_warning", "simplicity", "unmatched", "was_number",
-]  # fmt: skip
-
 #: The sample calls that are made for one row at most.
 TRIES = 12
 #: Outcomes that may be the sample's fault where the operand was not made for it.

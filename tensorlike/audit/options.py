@@ -31,8 +31,6 @@ from .errors import AuditError
 from .foreign import described, let_through, name_of
 from .metadata import named
 
-__all__ = ["CHOICES", "Project", "checked_choice", "options_of_class", "project_options"]
-
 #: What a type may mean to do, with the words for it: the first unless another is given.
 CHOICES = {
     # A plain tensor where the function returns tensors: the type was lost, or that is meant.

@@ -17,8 +17,6 @@ import enum
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["FAULTY", "STYLES", "Outcome", "legend", "read_outcome"]
-
 
 class Outcome(enum.Enum):
     """The word that a call is counted under: its value in JSON, and its attributes.

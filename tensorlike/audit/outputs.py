@@ -26,21 +26,6 @@ from .terminal import counted, headline
 if TYPE_CHECKING:
     from .baseline import Changes
 
-__all__ = [
-    "Audited",
-    "LeftOut",
-    "Results",
-    "badge",
-    "badge_svg",
-    "html_index",
-    "junit",
-    "kind_of",
-    "markdown",
-    "sarif",
-    "table_of",
-    "workflow_commands",
-]
-
 
 class Audited(NamedTuple):
     """One audited type: its report, where its `__torch_function__` is, and what changed since the baseline."""

@@ -30,8 +30,6 @@ from .terminal import counted
 if TYPE_CHECKING:
     from .api import AuditedApi
 
-__all__ = ["PackageReport", "audit_package", "print_package"]
-
 FORMAT = "tensorlike-audit-package"
 VERSION = 2
 

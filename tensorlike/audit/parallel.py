@@ -31,8 +31,6 @@ from .model import AuditRow
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-__all__ = ["Audited", "Child", "End", "Ended", "Work", "available_jobs", "in_children", "in_workers"]
-
 _CHUNK = 6
 #: The time that the calls with one operand of one function may take.
 SECONDS = 60.0

@@ -25,8 +25,6 @@ from .outcomes import Outcome
 if TYPE_CHECKING:
     from .run import Auditor
 
-__all__ = ["POSITIONS_NAMESPACE", "position_row", "positions"]
-
 #: The line of the table that these calls are counted in.
 POSITIONS_NAMESPACE = "numbers, dims and sizes"
 _TRIES = 6

@@ -9,8 +9,6 @@ from typing import Any
 from .making import evaluated
 from .metadata import Metadata, attribute_reader
 
-__all__ = ["readers"]
-
 
 def readers(given: Iterable[Any], module: ModuleType, kind: type) -> tuple[Metadata, ...]:
     """Return what --metadata names: attributes and functions as they are, other expressions evaluated in a module."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["relatives_of"]
-
 
 class _Relatives(type):
     """A type of whose instances are those of a kind and of its relatives."""

@@ -34,8 +34,6 @@ from .run import Auditor
 if TYPE_CHECKING:
     from .api import AuditedApi, AuditedFunction
 
-__all__ = ["Making", "repro"]
-
 _CANDIDATES = 12
 
 

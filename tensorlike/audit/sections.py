@@ -19,8 +19,6 @@ from .written import NAMESPACE, written_forms, written_row
 if TYPE_CHECKING:
     from .run import Auditor
 
-__all__ = ["PROGRAMS_NAMESPACE", "extra_rows"]
-
 #: The line of the table that programs are counted in.
 PROGRAMS_NAMESPACE = "programs"
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from .answering import Answering
     from .api import AuditedApi, AuditedFunction, Call
 
-__all__ = ["compared", "confirmed", "is_refused_by_python", "refusal"]
-
 _BINDING = re.compile(
     r"got an unexpected keyword argument|takes (from )?\d+ (to \d+ )?positional argument|takes no (keyword )?arguments"
     r"|missing \d+ required|got multiple values for|positional-only arguments passed as keyword"

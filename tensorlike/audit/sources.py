@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 from .foreign import let_through, module_of, mro_of
 
-__all__ = ["Source", "shown_path", "source_of"]
-
 
 class Source(NamedTuple):
     """A line of a file. The path has forward slashes, and is relative where the file lies below the current folder."""

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from .errors import AuditError
 
-__all__ = ["StartingPoint", "add_arguments", "run", "starting_point"]
-
 KINDS = ("rewrap", "to_dense", "refuse", "subclass")
 
 _REWRAP = '''\

@@ -17,8 +17,6 @@ from .outcomes import STYLES, Outcome
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["counted", "headline", "notes", "print_regressions", "print_report", "progress_bar", "words_of"]
-
 _WIDTH_IN_A_FILE = 120
 _OFFENDERS = 20
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from .judging import Attempt
     from .run import Auditor
 
-__all__ = ["NAMESPACE", "Written", "written_forms", "written_row"]
-
 #: The line of the table that these calls are counted in.
 NAMESPACE = "methods and operators"
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["dask_module"]
-
 
 def dask_module(name: str) -> Any:
     """Return a module of Dask or Distributed; raise ImportError that says how to install it."""

@@ -22,8 +22,6 @@ from .pullback import differentiated
 from .recording import arguments, computed
 from .tasks import ChunkCall, ChunkFunction, Place
 
-__all__ = ["check_whole", "whole_dims"]
-
 
 def check_whole(form: Form, tensor: Any, dims: Sequence[int]) -> None:
     """Raise for dimensions that a function needs in one chunk and that are in several."""

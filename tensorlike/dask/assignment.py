@@ -19,8 +19,6 @@ from .mapping import array_of
 from .recording import kept
 from .shaping import reshaped
 
-__all__: list[str] = []
-
 
 @rule(Method.__setitem__)
 def _setitem(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -40,11 +40,6 @@ if TYPE_CHECKING:  # Given by late_names.py, when these modules are loaded.
     from .inplace import rebound, share, turned_into
     from .mapping import like_output, map_chunks
 
-__all__ = [
-    "ChunkedTensor", "Chunks", "Method", "called", "chunked", "is_chunked", "name_of", "number_needed", "numpy_meta",
-    "refused", "rule", "sample_of",
-]  # fmt: skip
-
 #: The methods and properties of tensors, for giving them rules.
 Method: Any = Tensor
 

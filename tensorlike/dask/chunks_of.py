@@ -10,8 +10,6 @@ from tensorlike.dispatch.pytree import leaves
 
 from ._dask import dask_module
 
-__all__ = ["Rows", "place_of", "rows_of"]
-
 
 def place_of(sizes: Sequence[float], index: int) -> str:
     """Return where the chunk `index` lies among chunks of so many rows, for errors."""

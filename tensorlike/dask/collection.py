@@ -29,8 +29,6 @@ if TYPE_CHECKING:  # Given by late_names.py, when these modules are loaded.
     from .reading import to_dask
     from .shaping import rechunked
 
-__all__ = ["ChunkedCollection", "compute", "persist"]
-
 
 class ChunkedCollection:
     """The part of a `ChunkedTensor` that Dask calls, and the methods that compute."""

@@ -16,8 +16,6 @@ from .recording import record, step
 from .shaping import like
 from .tasks import ChunkCall, Place
 
-__all__: list[str] = []
-
 
 @rule(
     Method.to, Method.float, Method.double, Method.half, Method.bfloat16, Method.int, Method.long, Method.short,

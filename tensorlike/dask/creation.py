@@ -21,8 +21,6 @@ from .chunked import Method, called, chunked, is_chunked, numpy_meta, rule
 from .recording import arguments
 from .tasks import ChunkCall, ChunkFunction, Place
 
-__all__ = ["arange", "empty", "eye", "filled", "from_function", "full", "linspace", "ones", "zeros"]
-
 
 def chunks_for(name: str, shape: Any, chunks: Any, dtype: Any) -> Any:
     """Return the chunks of a shape as dask has them. Raises RuntimeError or ValueError for sizes that are none."""

@@ -31,8 +31,6 @@ from .steps import (
     versions_differ,
 )
 
-__all__ = ["DataParallel", "data_parallel", "value_and_grad"]
-
 #: Clients whose workers were asked for their version.
 _checked: weakref.WeakSet[Any] = weakref.WeakSet()
 

@@ -16,8 +16,6 @@ from .mapping import mapped
 from .pullback import apart
 from .recording import arguments, record
 
-__all__ = ["elementwise"]
-
 
 @rule(tl.frexp)
 def _frexp(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -7,8 +7,6 @@ from typing import Any
 from tensorlike.autograd.backward_and_grad import computed_grad
 from tensorlike.transforms.description import NoArray
 
-__all__ = ["answer_grad", "no_formula"]
-
 
 def answer_grad(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run `autograd.grad`: nothing is computed."""

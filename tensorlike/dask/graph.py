@@ -15,8 +15,6 @@ from typing import Any
 from ._dask import dask_module
 from .steps import chunk_step, summed
 
-__all__ = ["step_graph"]
-
 #: A chunk that is made by more tasks than these keeps them apart: they may be worth the work of several workers.
 _MOST_FUSED = 64
 

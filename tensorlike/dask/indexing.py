@@ -26,9 +26,6 @@ from .recording import arguments, kept, record, step
 from .shaping import like, reshaped
 from .tasks import ChunkCall, ChunkFunction, Place
 
-__all__ = ["checked_slice", "part", "placed"]
-
-
 # ---------------------------------------------------------------------------------------------------- integers, slices
 
 

@@ -27,8 +27,6 @@ from .chunked import Method, called, is_chunked, refused, rule
 if TYPE_CHECKING:  # Given by late_names.py, when these modules are loaded.
     from .recording import kept, step
 
-__all__ = ["bound", "check_writable", "rebound", "share", "take_over", "turned_into"]
-
 
 def share(result: Any, source: Any) -> Any:
     """Return `result`, which would share memory with the chunked tensor `source`, known as such."""

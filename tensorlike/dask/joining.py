@@ -21,8 +21,6 @@ from .mapping import array_of
 from .recording import arguments, step
 from .shaping import widened
 
-__all__ = ["joined"]
-
 
 def joined(tensors: Sequence[Any], dim: int) -> Any:
     """Return the tensors one after the other along a dimension, in the dtype that the library promotes them to."""

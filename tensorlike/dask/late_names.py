@@ -6,8 +6,6 @@ from typing import Any
 
 from . import chunked, collection, creation, elementwise, inplace, mapping, pullback, reading, recording, shaping
 
-__all__: list[str] = []
-
 
 def _give(module: Any, **functions: Any) -> None:
     vars(module).update(functions)

@@ -18,8 +18,6 @@ from .pullback import differentiated
 from .recording import arguments, record
 from .tasks import ChunkFunction, array_in, chunk_from
 
-__all__: list[str] = []
-
 L: Any = tl.linalg
 
 Shape = tuple[int, ...]

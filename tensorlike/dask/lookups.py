@@ -20,8 +20,6 @@ from .shaping import like, reshaped
 from .tasks import ChunkCall, ChunkFunction, Place
 from .tree import Sum, tree
 
-__all__ = ["picked_rows"]
-
 
 def picked_rows(form: Form, tensor: Any, index: Any, dim: int) -> Any:
     """Return the elements at the places of an index tensor along one dimension."""

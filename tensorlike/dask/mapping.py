@@ -24,11 +24,6 @@ from .tasks import ChunkCall, ChunkFunction, Place, picked, portable
 if TYPE_CHECKING:  # Given by late_names.py, when these modules are loaded.
     from .pullback import differentiated
 
-__all__ = [
-    "array_of", "compute_chunk_sizes", "constant", "map_chunks", "mapped", "on_chunks", "rebuilt",
-    "templated",
-]  # fmt: skip
-
 
 def rebuilt(array: Any, sample: Any, requires_grad: bool) -> Any:
     """Return the chunked tensor of a dask array, as a leaf."""

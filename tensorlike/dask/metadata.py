@@ -17,8 +17,6 @@ from .chunked import Method, called, number_needed, refused, rule
 from .gradients import no_formula
 from .mapping import rebuilt
 
-__all__: list[str] = []
-
 
 @rule(
     Method.shape, Method.device, Method.ndim, Method.itemsize, Method.nbytes, Method.requires_grad, Method.grad,

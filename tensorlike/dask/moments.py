@@ -16,8 +16,6 @@ from .reductions import by_parts, reduced, reduced_dims
 from .tasks import ChunkFunction
 from .tree import Partials, tree, wide
 
-__all__: list[str] = []
-
 
 class _SumAndCount(ChunkFunction):
     def __init__(self, dims: tuple[int, ...], dtype: Any) -> None:

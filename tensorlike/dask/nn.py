@@ -36,8 +36,6 @@ from .pullback import apart, differentiated
 from .recording import arguments
 from .tasks import ChunkFunction
 
-__all__: list[str] = []
-
 F: Any = tl.nn.functional
 
 

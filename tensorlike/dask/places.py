@@ -18,8 +18,6 @@ from .recording import arguments, computed, step
 from .tasks import ChunkCall, ChunkFunction, Place
 from .tree import Partials, tree
 
-__all__: list[str] = []
-
 
 class _Found(ChunkFunction):
     """The extreme of a chunk and its place in the whole, along a dimension or in the order of all elements."""

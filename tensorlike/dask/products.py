@@ -16,8 +16,6 @@ from .recording import arguments, kept, needs_grad, step
 from .tasks import ChunkCall, ChunkFunction, Place
 from .tree import Sum, tree
 
-__all__ = ["contracted"]
-
 Index = tuple[int, ...]
 
 

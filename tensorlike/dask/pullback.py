@@ -22,8 +22,6 @@ from .recording import kept, needs_grad, step
 from .shaping import rechunked
 from .tasks import ChunkCall, ChunkFunction, Place, portable
 
-__all__ = ["apart", "differentiated"]
-
 Index = tuple[int, ...]
 
 

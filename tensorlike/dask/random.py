@@ -28,8 +28,6 @@ from .mapping import on_chunks, templated
 from .recording import arguments
 from .tasks import ChunkCall, ChunkFunction, Place
 
-__all__ = ["normal", "rand", "randint", "randn", "seed_of_chunk"]
-
 
 def drawn_seed(generator: Any = None) -> int:
     """Draw the number that stands for all chunks of one call."""

@@ -18,8 +18,6 @@ from .creation import chunks_for, in_parts
 from .mapping import map_chunks, on_chunks, stored
 from .tasks import ChunkCall, ChunkFunction, Place, array_in, chunk_from
 
-__all__ = ["from_dask", "from_parquet", "from_tensor", "from_zarr", "to_dask"]
-
 
 def from_dask(array: Any, *, chunk_type: Callable[[Any], Any] | type | None = None, requires_grad: bool = False) -> Any:
     """Return a dask array as a tensor in its chunks; nothing is computed.

@@ -25,8 +25,6 @@ from tensorlike.tensor.tensor import Tensor
 from .chunked import ChunkedTensor, chunked, rule, sample_of
 from .mapping import constant
 
-__all__ = ["arguments", "computed", "kept", "needs_grad", "record", "step"]
-
 Given = dict[str, Any]
 
 

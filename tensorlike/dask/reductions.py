@@ -17,8 +17,6 @@ from .recording import arguments, computed, step
 from .tasks import ChunkCall, ChunkFunction, Place
 from .tree import Call, To, tree, wide
 
-__all__ = ["by_parts", "nonempty", "reduced", "reduced_dims"]
-
 
 class _Flat(ChunkFunction):
     """Reduces a chunk to one number by a function that takes one dimension at a time."""

@@ -24,8 +24,6 @@ from .mapping import mapped, on_chunks
 from .recording import arguments, step
 from .tasks import ChunkCall, ChunkFunction, Place
 
-__all__ = ["expanded", "permuted", "rechunked", "reshaped", "summed_to"]
-
 
 def one_call(name: str, function: Callable[..., Any], tensor: Any, *rest: Any, **places: Any) -> Any:
     """Return the dask array of `function(chunk, *rest)` for each chunk of one tensor."""

@@ -14,8 +14,6 @@ from .recording import arguments
 from .tasks import ChunkCall, ChunkFunction, Place
 from .tree import Partials, tree
 
-__all__: list[str] = []
-
 
 class _Histogram(ChunkFunction):
     """Counts the elements of a chunk in bins."""

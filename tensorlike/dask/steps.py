@@ -29,21 +29,6 @@ from tensorlike.tensor.serialization import rebuild_tensor, reduce_here
 from ._dask import dask_module
 from .chunks_of import place_of
 
-__all__ = [
-    "Part",
-    "Shipment",
-    "Total",
-    "Work",
-    "buffers_of",
-    "chunk_step",
-    "finished",
-    "gradients_like",
-    "parameters_of",
-    "summed",
-    "value_and_gradients",
-    "versions_differ",
-]
-
 
 class Work(NamedTuple):
     """The work of a step on each chunk."""

@@ -24,8 +24,6 @@ from tensorlike.tensor.creation.from_data import tensor as tensor_of
 from tensorlike.tensor.declarations.declaration import DECLARATIONS
 from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["ChunkCall", "ChunkError", "ChunkFunction", "Place", "array_in", "chunk_from", "only", "picked", "portable"]
-
 
 class ChunkError(RuntimeError):
     """Raised by `compute` when a function fails on a chunk; the error of the function is its cause."""

@@ -20,8 +20,6 @@ from .chunked import numpy_meta
 from .mapping import on_chunks
 from .tasks import ChunkCall, ChunkFunction, Place
 
-__all__ = ["Call", "Partials", "Sum", "To", "tree", "wide"]
-
 
 class _Step(ChunkFunction):
     """One step of a reduction, as dask calls it: combines nested lists of partial results, and may finish them."""

@@ -16,8 +16,6 @@ from .reductions import reduced_dims
 from .tasks import ChunkCall, ChunkFunction, Place
 from .tree import Call, tree, wide
 
-__all__: list[str] = []
-
 
 @rule(norms.norm, linalg_norms.vector_norm, norms.vector_norm)
 def _norm(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

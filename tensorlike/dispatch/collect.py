@@ -26,11 +26,6 @@ from .options import LENIENT
 from .signature import KEYWORD, MANY, NESTED, ONE, VARIADIC, Parameter, operand_kind
 from .state import TENSOR_TYPES
 
-__all__ = [
-    "NUMPY_NAMES", "collecting", "indices", "is_asked_about", "keywords_test", "numpy_names", "plain_test", "renaming",
-    "strays", "watched_options",
-]  # fmt: skip
-
 #: NumPy's names for some parameters, which PyTorch takes as well.
 NUMPY_NAMES: dict[str, str] = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}
 

@@ -17,8 +17,6 @@ from .tracebacks import explained
 if TYPE_CHECKING:
     from .core import Plan
 
-__all__ = ["Step", "function_name", "no_implementation", "operand_name", "runaway", "steps"]
-
 _RUNAWAY_DEPTH = 8
 
 

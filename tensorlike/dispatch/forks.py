@@ -21,8 +21,6 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["after_fork", "finalize_here", "renew_after_fork"]
-
 _IMPORTED_LATE: Final = frozenset(("tensorlike", "numpy", "scipy"))
 
 

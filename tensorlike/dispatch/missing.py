@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["MISSING", "Missing"]
-
 
 class Missing:
     """The type of `MISSING`, the value of a parameter that the caller did not pass."""

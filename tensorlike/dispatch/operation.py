@@ -41,20 +41,6 @@ if TYPE_CHECKING:
     from .schema import Schema
     from .signature import Parameter
 
-__all__ = [
-    "INPLACE",
-    "REFLECTED",
-    "Form",
-    "Mutates",
-    "Operation",
-    "Variant",
-    "form_of",
-    "mutates_of",
-    "operation_of",
-    "undispatched",
-    "written",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Parameters that are written, with the option that has to be set for it: see Note [What a call writes].

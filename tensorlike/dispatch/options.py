@@ -17,8 +17,6 @@ from typing import Any
 
 from .signature import POSITIONAL, VARIADIC, Parameter
 
-__all__ = ["LENIENT", "check_options", "fitting", "is_checked"]
-
 #: Options that PyTorch's own Python functions only test for truth, or compare with known values.
 LENIENT = frozenset((
     "_stacklevel", "align_corners", "align_to_window", "antialias", "compute_mode", "get_infos", "hard",

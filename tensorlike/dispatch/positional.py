@@ -16,8 +16,6 @@ from .state import TENSOR_TYPES
 if TYPE_CHECKING:
     from .operation import Form
 
-__all__ = ["excess"]
-
 #: Whether the warning was given: once in a process, as PyTorch gives it.
 _warned: list[bool] = [False]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
-__all__ = ["SupportsTorchFunction", "is_tensor_like"]
-
 
 @runtime_checkable
 class SupportsTorchFunction(Protocol):

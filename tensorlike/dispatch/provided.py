@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-__all__ = ["Provided"]
-
 
 class _Unset:
     """Stands for what was not set."""

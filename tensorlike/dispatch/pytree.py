@@ -16,23 +16,6 @@ from dataclasses import dataclass
 from operator import is_
 from typing import Any, NamedTuple
 
-__all__ = [
-    "SUPPORTED_NODES",
-    "GetAttrKey",
-    "MappingKey",
-    "Node",
-    "SequenceKey",
-    "children_of",
-    "instances",
-    "is_namedtuple_class",
-    "leaves",
-    "map_instances",
-    "map_leaves",
-    "node_of",
-    "rebuilt",
-    "register",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class SequenceKey:

@@ -7,8 +7,6 @@ from typing import Any
 
 from .operation import Form, form_of
 
-__all__ = ["IGNORED", "REGISTRY", "UNLISTED", "ignore", "register", "registered", "unregister"]
-
 #: Every public function by its full name, in the order of declaration.
 REGISTRY: dict[str, Form] = {}
 

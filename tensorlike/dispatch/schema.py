@@ -9,8 +9,6 @@ from .missing import MISSING
 from .operation import Form, Mutates
 from .signature import KEYWORD, VARIADIC, Parameter
 
-__all__ = ["Schema", "schema_of"]
-
 
 class Schema(NamedTuple):
     """The signature of one public function, what it writes and shares, and what kind of function it is."""

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 from .missing import MISSING
 
-__all__ = ["MANY", "NESTED", "ONE", "Parameter", "Signature", "named_self", "operand_kind", "parameters_of"]
-
 #: The kinds of operands: a tensor, a list or tuple of tensors, or tensors inside an index.
 ONE, MANY, NESTED = "one", "many", "nested"
 

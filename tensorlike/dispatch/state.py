@@ -33,29 +33,6 @@ from typing import Any, ClassVar, Final, TypeVar, cast
 from .forks import after_fork
 from .tracebacks import shorten
 
-__all__ = [
-    "ALIVE",
-    "CLEAR",
-    "OPTIONAL_TENSORS",
-    "ORDINARY",
-    "PLAIN",
-    "PLAIN_TYPES",
-    "STATE",
-    "TENSORS",
-    "TENSOR_TYPES",
-    "Activation",
-    "Scoped",
-    "State",
-    "Switch",
-    "activate",
-    "add_plain_types",
-    "deactivate",
-    "fill_sets",
-    "live_activation",
-    "refill_sets",
-    "restoring",
-]
-
 _new = object.__new__
 
 

@@ -42,8 +42,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 if TYPE_CHECKING:
     from .operation import Form
 
-__all__ = ["FILES", "FULL", "explained", "named_errors", "short_tracebacks", "shorten"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=BaseException)
 

@@ -20,8 +20,6 @@ from .errors import operand_name
 from .operation import Form
 from .state import Activation
 
-__all__ = ["Asked", "Level", "Recorder", "WatchedCall", "traced"]
-
 
 class Asked(NamedTuple):
     """One call of a handler: the mode or type, the operand, the outcome and the time."""

@@ -35,8 +35,6 @@ from .signature import KEYWORD, VARIADIC
 from .state import TENSOR_TYPES
 from .tracebacks import shorten
 
-__all__ = ["Operator", "form_called_in", "public_function"]
-
 _state = STATE.get
 _MANY = 1 << 30
 

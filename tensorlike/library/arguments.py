@@ -13,8 +13,6 @@ from tensorlike.tensor.dtypes import dtype
 
 from .schema import Argument, Schema, Type
 
-__all__ = ["bound"]
-
 
 def _is_real_number(value: Any) -> bool:
     """Return whether a value is a tensor of one element that may stand for a number."""

@@ -7,8 +7,6 @@ from dataclasses import replace
 from .operators import NAMESPACES, Kernel, OpOverload, define, forget, implement, lookup
 from .schema import parse_schema, split_name
 
-__all__ = ["Block"]
-
 _MACROS = {"DEF": "TORCH_LIBRARY", "FRAGMENT": "TORCH_LIBRARY_FRAGMENT", "IMPL": "TORCH_LIBRARY_IMPL"}
 
 #: Kernels of operators that no block has defined yet, by the operators' names: blocks register in any order.

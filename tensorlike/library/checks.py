@@ -13,8 +13,6 @@ from tensorlike.utils._pytree import tree_leaves, tree_map
 from .operators import OpOverload, tensors_in
 from .registration import FakeContext, _overload
 
-__all__ = ["OpCheckError", "opcheck"]
-
 
 class OpCheckError(Exception):
     """Raised by `opcheck` for an operator that breaks a promise."""

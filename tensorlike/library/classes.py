@@ -11,8 +11,6 @@ from .arguments import bound
 from .operators import ops, raise_kept_error
 from .schema import parse_schema
 
-__all__ = ["CppObject", "add_member", "classes", "find_class", "make_class", "wrap_object"]
-
 
 class CppObject:
     """The base class of objects of C++: a capsule holds each."""

@@ -11,18 +11,6 @@ from typing import Any
 from tensorlike.tensor import dtypes
 from tensorlike.tensor.tensor import Tensor
 
-__all__ = [
-    "_assert",
-    "_check",
-    "_check_index",
-    "_check_is_size",
-    "_check_not_implemented",
-    "_check_tensor_all",
-    "_check_type",
-    "_check_value",
-    "_check_with",
-]
-
 
 def _assert(condition: Any, message: Any) -> None:
     """Raise AssertionError unless a condition holds, which may be a tensor of one element."""

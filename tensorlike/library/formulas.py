@@ -16,8 +16,6 @@ from tensorlike.utils._pytree import tree_flatten, tree_unflatten
 if TYPE_CHECKING:
     from .operators import OpOverload
 
-__all__ = ["Nesting", "below_autograd", "formula_of", "has_gradient", "recorded_below"]
-
 #: Below autograd, whether calls were recorded before, and custom Functions still are; None above it.
 recorded_below: ContextVar[bool | None] = ContextVar("below_autograd", default=None)
 

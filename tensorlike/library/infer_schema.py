@@ -15,8 +15,6 @@ from tensorlike.tensor.dtypes import dtype
 from tensorlike.tensor.layouts import layout, memory_format
 from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["infer_schema"]
-
 _BASE: dict[Any, str] = {
     Tensor: "Tensor",
     int: "SymInt",

@@ -32,20 +32,6 @@ from .operators import (
 from .schema import split_name
 from .tags import Tag
 
-__all__ = [
-    "CustomOpDef",
-    "Library",
-    "custom_op",
-    "define",
-    "fallthrough_kernel",
-    "get_ctx",
-    "impl",
-    "register_autograd",
-    "register_fake",
-    "register_kernel",
-    "register_vmap",
-]
-
 
 def _caller() -> str:
     """Return the place outside of this package that called."""

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
-__all__ = ["NO_DEFAULT", "Alias", "Argument", "Schema", "Type", "parse_schema"]
-
 #: The types that a schema can name.
 BASE_TYPES: Final = frozenset(
     [

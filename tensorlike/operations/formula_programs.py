@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tensorlike.tensor.declarations.declaration import Declaration
     from tensorlike.tensor.declarations.recording import Recorded
 
-__all__ = ["Symbol", "program_of"]
-
 #: The most steps and other parts of a program that the native core takes.
 _MOST_STEPS, _MOST_FORMULAS, _MOST_CONDITIONS = 12, 4, 6
 

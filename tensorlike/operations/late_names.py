@@ -23,8 +23,6 @@ from tensorlike.tensor.memory import views
 
 from . import formula_programs
 
-__all__: list[str] = []
-
 
 def _give(module: Any, **functions: Any) -> None:
     vars(module).update(functions)

@@ -26,8 +26,6 @@ from tensorlike.tensor.tensor import Tensor
 
 from . import native_families
 
-__all__ = ["prepare"]
-
 
 def prepare(function: Any) -> None:
     """Give a public function its handlers in the core; called once, at its first call."""

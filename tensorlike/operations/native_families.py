@@ -28,8 +28,6 @@ from tensorlike.tensor.memory.views import UNDER_NO_GRAD
 from tensorlike.tensor.size import Size
 from tensorlike.tensor.tensor import Tensor as TensorType
 
-__all__ = ["attach"]
-
 #: The most elements of a reduction, and multiplications of a product, in C. Both are beyond the point where what NumPy
 #: adds around its inner loop can still be measured.
 _LARGEST: Final = 4096

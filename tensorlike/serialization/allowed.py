@@ -23,8 +23,6 @@ from tensorlike.tensor.storage import MAX_DIMS, TypedStorage, UntypedStorage
 
 from .unpickler import Unpickler, described, users_code
 
-__all__ = ["Allowed", "Bound", "StorageType"]
-
 
 def _refused(what: str) -> NoReturn:
     raise pickle.UnpicklingError(what)

@@ -15,8 +15,6 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 import numpy as np
 
-__all__ = ["MAX_EXPANSION", "MIN_EXPANSION", "Archive", "read_exactly"]
-
 #: All compressed records together may hold this many times the bytes that they take in the archive, beyond the first
 #: `MIN_EXPANSION` bytes. Files of PyTorch and of this library are not compressed.
 MAX_EXPANSION: Final = 100

@@ -26,15 +26,6 @@ from .storages import ArchiveStorages, LegacyStorages, globals_of, plain_rules, 
 from .trusted import own_global, warn_of_change
 from .unpickler import Unpickler
 
-__all__ = [
-    "add_safe_globals",
-    "clear_safe_globals",
-    "get_safe_globals",
-    "get_unsafe_globals_in_checkpoint",
-    "load",
-    "safe_globals",
-]
-
 _safe: list[Any] = []
 
 

@@ -9,16 +9,6 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Final
 
-__all__ = [
-    "OPTIONS",
-    "LoadEndianness",
-    "get_default_load_endianness",
-    "get_default_mmap_options",
-    "set_default_load_endianness",
-    "set_default_mmap_options",
-    "skip_data",
-]
-
 
 class LoadEndianness(enum.Enum):
     """The order of bytes in files that do not tell theirs."""

@@ -30,8 +30,6 @@ from tensorlike.tensor.dtypes import uint8
 from tensorlike.tensor.serialization import FOR_FILES
 from tensorlike.tensor.storage import TypedStorage, UntypedStorage, typed_storage
 
-__all__ = ["StorageCollector", "dump"]
-
 #: The modules whose functions pickles call by names that start with an underscore.
 _CALLED: Final = frozenset(("tensorlike._tensor", "tensorlike._utils", "tensorlike.serialization"))
 

@@ -14,16 +14,6 @@ from tensorlike.tensor.backends import cuda_device_count
 from tensorlike.tensor.creation.legacy_types import TENSORS
 from tensorlike.tensor.device import device as Device
 
-__all__ = [
-    "default_restore_location",
-    "has_packages",
-    "location_tag",
-    "normalize_storage_type",
-    "register_package",
-    "storage_to_tensor_type",
-    "validate_cuda_device",
-]
-
 
 def validate_cuda_device(location: str) -> int:
     """Return the number of the CUDA device "cuda:1"; RuntimeError where there is none."""

@@ -37,8 +37,6 @@ from .options import OPTIONS
 from .pickling import StorageCollector, dump
 from .places import location_tag
 
-__all__ = ["DEFAULT_PROTOCOL", "MAGIC_NUMBER", "PROTOCOL_VERSION", "check_pickle_module", "save"]
-
 #: PyTorch's, for files that old versions of Python can read.
 DEFAULT_PROTOCOL: Final = 2
 

@@ -16,8 +16,6 @@ from .allowed import StorageType
 from .archive import Archive
 from .unpickler import Rules, Unpickler, described
 
-__all__ = ["ArchiveStorages", "LegacyStorages", "globals_of", "plain_rules", "survey"]
-
 
 def _refused(what: str) -> NoReturn:
     raise pickle.UnpicklingError(f"the file refers to {what}")

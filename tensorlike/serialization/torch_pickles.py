@@ -23,8 +23,6 @@ from tensorlike.tensor.tensor import Tensor
 
 from .saving import save
 
-__all__ = ["reduce_as_torch", "reduce_storage"]
-
 #: Dtypes without a type of storage in PyTorch.
 _UNTYPED = (dtypes.uint16, dtypes.uint32, dtypes.uint64)
 

@@ -10,8 +10,6 @@ from typing import Any
 from tensorlike._library_name import LIBRARY
 from tensorlike.as_torch.naming import found_at_home
 
-__all__ = ["SourceChangeWarning", "own_global", "warn_of_change"]
-
 
 class SourceChangeWarning(Warning):
     """The source of a module's class is another one than when the file was written, in PyTorch's first format."""

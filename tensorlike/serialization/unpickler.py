@@ -25,8 +25,6 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn, Protocol
 
-__all__ = ["MAX_KEY", "Rules", "Unpickler", "described", "users_code"]
-
 #: The greatest number of items of a key of a dict or set, nested ones included; 4096 bytes or bits count as one.
 MAX_KEY: Final = 1000
 

@@ -30,8 +30,6 @@ from .tensor import (
     values_of,
 )
 
-__all__: list[str] = []
-
 
 def _tensor_like(value: Any, other: Any) -> Any:
     return value if isinstance(value, Tensor) else tl.as_tensor(value, device=other.device)

@@ -38,8 +38,6 @@ from .tensor import (
     values_of,
 )
 
-__all__ = ["rebuild_sparse_tensor"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from tensorlike.tensor.backends import backend_of, namespace_of, scatter_add
 from tensorlike.transforms.description import Described
 
-__all__ = ["Coordinates", "keys_of", "summed"]
-
 
 class _Backend:
     """The backend of a sparse array: it knows the device, and has no namespace to compute in."""

@@ -20,8 +20,6 @@ from tensorlike.tensor.layouts import sparse_coo
 from .coordinates import keys_of
 from .tensor import at_places, from_values, is_sparse, sparse
 
-__all__ = ["check_sparse_tensor_invariants", "sparse_coo_tensor", "spdiags", "to_sparse", "unchecked_coo_tensor"]
-
 
 class check_sparse_tensor_invariants:
     """Check the indices of sparse tensors that are made in a block, or from `enable()` to `disable()`.

@@ -11,8 +11,6 @@ from tensorlike.tensor.backends import namespace_of
 
 from .tensor import from_values, record
 
-__all__ = ["rows_of"]
-
 
 def rows_of(look_up: Callable[..., Any], weight: Any, indices: Any, padding_idx: int, by_frequency: bool) -> Any:
     """Return the rows of `weight` at `indices`, found by `look_up`.

@@ -14,8 +14,6 @@ from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declarations.declaration import Declaration
 from tensorlike.transforms.levels import functional_of
 
-__all__ = ["on_values", "other_functions", "plain_operand"]
-
 
 def plain_operand(arguments: Any) -> Any:
     """Return nested arguments with tensors of users' subclasses as plain tensors on the same memory."""

@@ -15,8 +15,6 @@ from tensorlike.tensor.declarations.runtime import dtype_name
 
 from .tensor import SparseTensor, coalesced, from_values, is_sparse, record, refused, sparse, to_dense, values_of
 
-__all__ = ["addmm", "dsmm", "matrix_product", "mm", "sampled_addmm"]
-
 #: PyTorch's old name of the product of a sparse matrix with another one.
 dsmm = tl.mm
 

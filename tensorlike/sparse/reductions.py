@@ -17,8 +17,6 @@ from tensorlike.tensor.backends import namespace_of
 from .coordinates import keys_of
 from .tensor import SparseTensor, coalesced, from_values, is_sparse, record, refused, values_of
 
-__all__ = ["log_softmax", "softmax", "sum"]
-
 
 def _dims(tensor: Any, dim: Any) -> list[int]:
     given = [dim] if isinstance(dim, int) else list(dim)

@@ -15,8 +15,6 @@ from tensorlike.tensor.backends import namespace_of
 from .coordinates import Coordinates
 from .tensor import SparseTensor, coalesced, from_values, is_sparse, passed_on, refused, taken_over, values_of
 
-__all__: list[str] = []
-
 
 def _dim(tensor: Any, dim: int, more: int = 0) -> int:
     dims = tensor.dim() + more

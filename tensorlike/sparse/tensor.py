@@ -34,11 +34,6 @@ from tensorlike.transforms.description import NoArray
 from .coordinates import Coordinates, keys_of
 from .policy import other_functions, plain_operand
 
-__all__ = [
-    "SparseTensor", "at_places", "coalesced", "from_values", "is_sparse", "kept", "passed_on", "record", "sparse",
-    "taken_over", "to_dense", "values_of",
-]  # fmt: skip
-
 
 class SparseTensor(TensorLike, Tensor, unhandled=other_functions):
     """A tensor of which only some elements are stored, by their coordinates; the others are zero.

@@ -11,8 +11,6 @@ from typing import Any
 from .declarations.declare import composite, tensor_method, tensor_property
 from .tensor import Tensor
 
-__all__: list[str] = []
-
 
 def _always_false(name: str, words: str) -> None:
     def getter(self: Tensor) -> bool:

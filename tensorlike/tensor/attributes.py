@@ -30,8 +30,6 @@ from .storage import is_shared as is_shared_memory
 from .storage import owner_of
 from .tensor import Tensor
 
-__all__: list[str] = []
-
 
 @tensor_property()
 def shape(self: Tensor) -> Size:

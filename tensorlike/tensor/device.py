@@ -12,8 +12,6 @@ if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import no
     from .backends import cuda_is_available
     from .creation.device_context import DeviceContext, innermost_context
 
-__all__ = ["add_type", "as_device", "cpu", "device", "meta"]
-
 #: The types that a device can be of, "meta" last; `register_backend` adds that of its backend.
 KNOWN_TYPES = ["cpu", "cuda", "jax", "meta"]
 

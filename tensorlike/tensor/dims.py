@@ -8,8 +8,6 @@ from typing import Any
 
 from tensorlike.dispatch.tracebacks import explained
 
-__all__ = ["dim_tuple", "first_that_is_no_integer", "one_dim", "shape_of", "size_argument"]
-
 #: The largest size of a dimension.
 _LARGEST = 2**63 - 1
 

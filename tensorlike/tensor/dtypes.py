@@ -12,13 +12,6 @@ import numpy as np
 
 from tensorlike._library_name import LIBRARY
 
-__all__ = [
-    "as_numpy_dtype", "bfloat16", "bool", "cdouble", "cfloat", "complex64", "complex128", "default_complex",
-    "default_float", "double", "dtype", "dtype_of", "finfo", "float", "float16", "float32", "float64",
-    "get_default_dtype", "half", "iinfo", "int", "int8", "int16", "int32", "int64", "long", "set_default_dtype",
-    "short", "uint8", "uint16", "uint32", "uint64",
-]  # fmt: skip
-
 NumPyDtype: TypeAlias = np.dtype[Any]
 
 _ABBREVIATED_KINDS: Final = {"bool": "b", "float": "f", "bfloat": "bf", "complex": "c", "int": "i", "uint": "u"}

@@ -27,17 +27,6 @@ from .device import as_device, cpu
 from .device import device as Device
 from .tensor import Tensor
 
-__all__ = [
-    "Generator",
-    "default_generator",
-    "fork_rng",
-    "get_rng_state",
-    "initial_seed",
-    "manual_seed",
-    "seed",
-    "set_rng_state",
-]
-
 # An unseeded generator gives the same numbers in every run, as PyTorch's does; this is PyTorch's default seed.
 _UNSEEDED = 67280421310721
 

@@ -32,11 +32,6 @@ class Decorator(Protocol):
     def __call__(self, **options: Any) -> Callable[[F], F]: ...
 
 
-__all__ = [
-    "hooks_of", "install", "set_data", "set_gradient", "set_hooks", "set_post_accumulate_hooks", "set_requires_grad",
-]  # fmt: skip
-
-
 def _floating(tensor: TensorBase) -> bool:
     return tensor._tl_data.dtype.kind in "fcV"
 

@@ -8,24 +8,6 @@ from tensorlike._library_name import LIBRARY
 
 from .backends import strided_view
 
-__all__ = [
-    "arranged",
-    "channels_last",
-    "channels_last_3d",
-    "contiguous_format",
-    "empty_array",
-    "is_arranged",
-    "layout",
-    "memory_format",
-    "preserve_format",
-    "sparse_bsc",
-    "sparse_bsr",
-    "sparse_coo",
-    "sparse_csc",
-    "sparse_csr",
-    "strided",
-]
-
 
 class _Named:
     """Base class of singletons that are only made in this module."""

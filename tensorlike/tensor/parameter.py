@@ -18,8 +18,6 @@ from .tensor import Tensor, disabled_torch_function
 if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
     from .conversion.protocols import retyped_leaf
 
-__all__ = ["Parameter"]
-
 if TYPE_CHECKING:
     # A Tensor whose methods return plain tensors, written by tools/generate_stubs.py for type checkers.
     from ._methods import PlainResults as PlainResults

@@ -14,9 +14,6 @@ from tensorlike._library_name import LIBRARY
 from tensorlike.tensor import dtypes
 from tensorlike.tensor.dtypes import DefaultDtype, NumPyDtype, dtype_of
 
-__all__ = ["BOOLEAN", "COMPLEX", "FLOATING", "INTEGER", "can_cast", "category", "promote_types", "result_type",
-           "weak_scalar_dtype"]  # fmt: skip
-
 BOOLEAN: Final = 0
 INTEGER: Final = 1
 FLOATING: Final = 2

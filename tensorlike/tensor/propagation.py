@@ -22,8 +22,6 @@ from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.pytree import instances
 from tensorlike.dispatch.signature import NESTED
 
-__all__ = ["attributes_of", "carried", "check_declaration", "copy_attributes", "finalized", "settled"]
-
 
 def check_declaration(cls: type, base: type) -> None:
     """Check `__tensor_attributes__` of a class, and add those of its bases. Called when the class is created."""

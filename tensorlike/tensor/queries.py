@@ -17,8 +17,6 @@ from .types import Number
 if TYPE_CHECKING:
     from tensorlike.tensor.tensor import Tensor
 
-__all__: list[str] = []
-
 
 @factory(reason="asks about a type; tensor-like types answer through overrides.is_tensor_like")
 def is_tensor(obj: object) -> bool:

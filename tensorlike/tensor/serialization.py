@@ -21,8 +21,6 @@ from .dtypes import dtype_of
 from .storage import UntypedStorage, placed_in, view_in
 from .tensor import Tensor
 
-__all__ = ["deepcopy_tensor", "leaf_of_type", "rebuild_tensor", "reduce_here", "reduce_tensor"]
-
 #: Whether `reduce_tensor` is called for a file of `save`.
 FOR_FILES: ContextVar[bool] = ContextVar("FOR_FILES", default=False)
 

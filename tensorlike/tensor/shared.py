@@ -29,8 +29,6 @@ from tensorlike.dispatch.forks import renew_after_fork
 from .backends import backend_of, data_pointer, device_of
 from .storage import UntypedStorage, owner_of, relocated, storage_of, view_in
 
-__all__ = ["SharedMemory", "attach", "new_file", "new_shared", "share", "shared_memory_of"]
-
 
 class SharedMemory(mmap.mmap):
     """The mapping of a file without a name; `descriptor` is its file descriptor, -1 where the system has none."""

@@ -8,8 +8,6 @@ from typing import NoReturn, SupportsIndex, final, overload
 from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch import pytree
 
-__all__ = ["Size", "size_from_shape"]
-
 _LARGEST = 2**63 - 1
 
 

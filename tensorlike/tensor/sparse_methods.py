@@ -11,8 +11,6 @@ from .declarations.declare import tensor_method
 from .layouts import layout as Layout
 from .tensor import Tensor
 
-__all__: list[str] = []
-
 
 @tensor_method(composite=False)
 def to_sparse(

@@ -27,9 +27,6 @@ from .device import device as Device
 from .dtypes import dtype as Dtype
 from .dtypes import dtype_of
 
-__all__ = ["TypedStorage", "UntypedStorage", "borrowed", "owner_of", "relocated", "storage_of", "writable_alias"]
-
-
 #: NumPy's limit, and so that of tensors.
 MAX_DIMS: Final = 64
 

@@ -17,8 +17,6 @@ from tensorlike.dispatch.tracebacks import shorten
 from .memory.views import alias_of
 from .propagation import check_declaration, copy_attributes, finalized, settled
 
-__all__ = ["Tensor", "converted", "disabled_torch_function", "nowrap_functions"]
-
 if TYPE_CHECKING:
     # The methods attached by the declarations, written by tools/generate_stubs.py for type checkers.
     from ._methods import TensorMethods

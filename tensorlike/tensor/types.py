@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 if TYPE_CHECKING:
     from .dtypes import dtype
 
-__all__ = ["DtypeLike", "Indices", "Number", "PythonNumber", "ShapeLike", "Subclass", "Tensor"]
-
 #: The type that `as_subclass` is asked for.
 Subclass = TypeVar("Subclass")
 

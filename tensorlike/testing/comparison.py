@@ -17,8 +17,6 @@ from tensorlike.dispatch.errors import function_name
 from tensorlike.tensor.creation.filled import as_tensor
 from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["assert_allclose", "assert_close"]
-
 #: (rtol, atol) by dtype; everything else must be equal.
 _TOLERANCES = {
     "float16": (1e-3, 1e-5),

@@ -15,9 +15,6 @@ from tensorlike.overrides.pages import rendered
 from .coverage_report import CoverageReport, HandlerCoverage, TypeCoverage, displayed, namespace_of
 from .override_coverage import ANSWERED, NOT_IMPLEMENTED, RAISED
 
-__all__ = ["is_file", "require_jinja", "write_html"]
-
-
 #: The elements that tokens of Python stand in, besides keywords.
 _TAGS = {tokenize.STRING: "i", tokenize.NUMBER: "i", tokenize.COMMENT: "em"}
 for _name in ("FSTRING_START", "FSTRING_MIDDLE", "FSTRING_END"):  # Python 3.12 and newer take f-strings apart.

@@ -15,8 +15,6 @@ from .handler_lines import Branch, Handler, Hit
 from .implemented_functions import Rule
 from .override_coverage import Count, Recorder
 
-__all__ = ["CoverageReport", "HandlerCoverage", "TypeCoverage", "displayed", "matches", "namespace_of"]
-
 
 def matches(function: str, only: Sequence[str]) -> bool:
     """Return whether a glob matches the name of a function, with or without the library's; True without globs."""

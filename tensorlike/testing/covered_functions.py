@@ -26,8 +26,6 @@ from tensorlike.overrides.introspection import public_rows
 from tensorlike.overrides.trace_torch import NEVER_ASKS, first_call, torch_or_error
 from tensorlike.tensor.tensor import Tensor, disabled_torch_function
 
-__all__ = ["CoveredFunctions", "functions_for"]
-
 
 class CoveredFunctions(abc.ABC):
     """The overridable functions of one library: `TensorlikeFunctions` or `TorchFunctions`."""

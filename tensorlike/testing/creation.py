@@ -13,8 +13,6 @@ from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import float32, float64
 from tensorlike.tensor.layouts import memory_format as memory_format_type
 
-__all__ = ["make_tensor"]
-
 
 def make_tensor(
     *shape: Any,

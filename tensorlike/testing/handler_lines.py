@@ -26,8 +26,6 @@ from typing import Any, NamedTuple
 
 from tensorlike.overrides.writing import registered_implementations
 
-__all__ = ["Branch", "Handler", "LineTracer", "function_of", "handlers_of", "line_tracer"]
-
 #: The file and the first line of a handler.
 Place = tuple[str, int]
 #: What workers send: file and first line of the handler, line, column and outcome of a branch (-1 and 0 for a line),

@@ -25,8 +25,6 @@ from tensorlike.overrides.writing import TensorLike, registered_entries
 from .covered_functions import CoveredFunctions
 from .handler_lines import function_of
 
-__all__ = ["Rule", "rules_of"]
-
 
 class Rule(NamedTuple):
     """The implementation of a function, in all the forms that it answers for."""

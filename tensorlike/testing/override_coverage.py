@@ -23,8 +23,6 @@ from .covered_functions import functions_for
 from .handler_lines import Handler, LineTracer, handlers_of
 from .implemented_functions import rules_of
 
-__all__ = ["ANSWERED", "NOT_IMPLEMENTED", "RAISED", "Recorder", "inherits_default"]
-
 ANSWERED, NOT_IMPLEMENTED, RAISED = "answered", "NotImplemented", "raised"
 
 #: One line of the data that workers send: function, operand, outcome, type of the result, context, count.

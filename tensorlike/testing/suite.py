@@ -49,8 +49,6 @@ from tensorlike.tensor.tensor import Tensor
 from .suite_calls import Case, cases, output_cases, suite_api
 from .suite_programs import PROGRAMS, Runner, functions_of
 
-__all__ = ["TensorLikeSuite", "TensorSubclassSuite"]
-
 _SHAPES = ((), (3,), (2, 3))
 
 _NO_SAMPLE = "make_operand holds none of the sample inputs"

@@ -14,8 +14,6 @@ from tensorlike.audit.samples import serving
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.tensor import Tensor
 
-__all__ = ["Case", "SuiteApi", "cases", "output_cases", "suite_api"]
-
 
 class SuiteApi(TensorlikeApi):
     """The functions that the suite tests, with sample calls in any dtype."""

@@ -16,8 +16,6 @@ from tensorlike.tensor.tensor import Tensor
 
 from .comparison import assert_close
 
-__all__ = ["TestCase"]
-
 
 def _has_numbers(value: Any) -> bool:
     if isinstance(value, (list, tuple)):

@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["contraction_path", "in_force", "opt_einsum_package", "read_switch", "write_switch"]
-
 # What was set; a switch that was not has the value that PyTorch gives it when it is imported.
 _set: dict[str, Any] = {}
 

@@ -11,8 +11,6 @@ import numpy as np
 from ..device import device
 from .host_fallback import announce
 
-__all__ = ["Array", "Backend", "HostFallbackModule"]
-
 # A raw array of one backend. The array libraries are optional, so their types cannot be spelled here.
 Array = Any
 

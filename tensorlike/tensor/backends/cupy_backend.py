@@ -13,8 +13,6 @@ from ..device import device
 from .backend import Array, Backend, HostFallbackModule
 from .cupy_namespace import CupyNamespace
 
-__all__ = ["CupyBackend"]
-
 
 def _import_extension(name: str) -> Any:
     """`cupyx.scipy.special` for "scipy.special", `cupyx.errstate` for "errstate"."""

@@ -10,8 +10,6 @@ import numpy as np
 
 from .backend import Array, on_host
 
-__all__ = ["CupyLinalg"]
-
 
 class CupyLinalg:
     """`numpy.linalg` over CuPy, raising LinAlgError where NumPy and PyTorch do.

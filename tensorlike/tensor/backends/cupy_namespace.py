@@ -18,8 +18,6 @@ from .cupy_linalg import CupyLinalg
 from .cupy_random import CupyRandom
 from .cupy_ufunc import UniversalFunction
 
-__all__ = ["CupyNamespace"]
-
 # Array API names that CuPy has from version 14 on, each with the older name of the same function.
 OLDER_NAMES = {
     "acos": "arccos",

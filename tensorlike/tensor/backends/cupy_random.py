@@ -9,8 +9,6 @@ import numpy as np
 
 from .backend import Array
 
-__all__ = ["CupyGenerator", "CupyRandom"]
-
 
 class CupyRandom:
     """`numpy.random` over CuPy, its generators completed."""

@@ -8,8 +8,6 @@ import numpy as np
 
 from .backend import Array, Backend
 
-__all__ = ["UniversalFunction"]
-
 # The dtypes that `cupy.add.at` adds with the hardware's atomic operations.
 ATOMIC_ADD = frozenset({"int32", "uint32", "uint64", "float16", "float32", "float64"})
 # Reductions that CuPy has under another name.

@@ -13,8 +13,6 @@ from typing import Any, Literal, get_args
 from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.core import outside_stacklevel
 
-__all__ = ["announce", "get_host_fallback", "set_host_fallback"]
-
 HostFallback = Literal["allow", "warn", "refuse"]
 _MODES = get_args(HostFallback)
 

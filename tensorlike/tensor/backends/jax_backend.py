@@ -20,8 +20,6 @@ from ..device import device
 from .backend import Array
 from .opaque_backend import OpaqueBackend
 
-__all__ = ["JaxBackend"]
-
 # Functions of `jax.scipy.special` that are as exact as SciPy's, to a few units in the last place. SciPy computes all
 # others on the host.
 SPECIAL = ("erf", "erfc", "expit", "logit", "xlogy", "xlog1py", "entr", "ndtr")

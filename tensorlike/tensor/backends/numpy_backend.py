@@ -10,8 +10,6 @@ from ..device import cpu, device
 from .backend import Array, Backend
 from .scipy_modules import scipy_module
 
-__all__ = ["NumpyBackend"]
-
 
 class NumpyBackend(Backend):
     """NumPy arrays on the host. `namespace` is the `numpy` module itself."""

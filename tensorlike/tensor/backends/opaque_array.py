@@ -29,8 +29,6 @@ import numpy as np
 if TYPE_CHECKING:
     from .opaque_backend import OpaqueBackend
 
-__all__ = ["OpaqueArray", "OpaqueMemory"]
-
 _BASIC = (int, slice, EllipsisType, type(None), np.integer)
 
 

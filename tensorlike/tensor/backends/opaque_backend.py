@@ -14,8 +14,6 @@ from .backend import Array, Backend, HostFallbackModule
 from .opaque_array import OpaqueArray
 from .opaque_namespace import OpaqueNamespace
 
-__all__ = ["OpaqueBackend"]
-
 
 class OpaqueBackend(Backend):
     """A library of the Array API standard whose arrays are never written, as the memory of tensors.

@@ -20,8 +20,6 @@ from .opaque_ufunc import OpaqueUfunc
 if TYPE_CHECKING:
     from .opaque_backend import OpaqueBackend
 
-__all__ = ["HOST_FUNCTIONS", "OpaqueNamespace"]
-
 # Functions that only make views of their first argument.
 VIEWS = frozenset({"diagonal", "expand_dims", "flip", "moveaxis", "rot90", "squeeze", "swapaxes"})
 

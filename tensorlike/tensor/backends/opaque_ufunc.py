@@ -14,8 +14,6 @@ from .opaque_array import OpaqueArray
 if TYPE_CHECKING:
     from .opaque_backend import OpaqueBackend
 
-__all__ = ["OpaqueUfunc"]
-
 # The standard's names of NumPy's functions, where they differ.
 STANDARD_NAMES = {
     "absolute": "abs",

@@ -11,8 +11,6 @@ import importlib
 import importlib.util
 from typing import Any
 
-__all__ = ["has_scipy", "scipy_module"]
-
 
 @functools.cache
 def scipy_module(name: str) -> Any:

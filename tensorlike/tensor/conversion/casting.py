@@ -27,8 +27,6 @@ from ..types import DtypeLike, Tensor
 if TYPE_CHECKING:
     from ..layouts import memory_format as MemoryFormat
 
-__all__: list[str] = []
-
 # The arguments of `to` besides tensors, of types that cannot override it.
 register_plain(Dtype, Device)
 register_ordinary(layouts.layout, layouts.memory_format)

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.forks import renew_after_fork
 
-__all__ = ["format_array", "format_tensor", "get_printoptions", "printoptions", "set_printoptions", "tensor_text"]
-
 
 @dataclass(frozen=True, slots=True)
 class _PrintOptions:

@@ -27,8 +27,6 @@ from ..serialization import deepcopy_tensor, reduce_tensor
 from ..tensor import Tensor, retyped
 from ..types import Subclass
 
-__all__ = ["describe"]
-
 _HANDLING = (core.ask_types.__code__, core._ask_mode.__code__)
 
 

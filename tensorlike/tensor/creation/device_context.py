@@ -16,7 +16,6 @@ from ..device import as_device, cpu
 from ..device import device as Device
 from .dlpack import from_dlpack
 
-__all__ = ["DeviceContext", "get_default_device", "innermost_context", "set_default_device"]
 
 @functools.cache
 def _factories() -> dict[Any, int]:

@@ -24,8 +24,6 @@ from ..dtypes import as_numpy_dtype, dtype_of
 from ..storage import writable_alias
 from ..tensor import Tensor
 
-__all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
-
 
 class DLDeviceType(IntEnum):
     """The device types of the DLPack protocol that tensors can be on."""

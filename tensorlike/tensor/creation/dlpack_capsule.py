@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Final
 
-__all__ = ["BFLOAT", "UNSIGNED", "has_version", "head"]
-
 
 class _DataType(ctypes.Structure):
     _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))

@@ -31,19 +31,6 @@ from ..storage import MAX_DIMS, borrowed
 from ..tensor import Tensor
 from .dlpack import from_dlpack
 
-__all__ = [
-    "array_from",
-    "as_tensor",
-    "asarray",
-    "finish",
-    "finish_sequence",
-    "from_numpy",
-    "frombuffer",
-    "inferred_dtype",
-    "placed",
-    "tensor",
-]
-
 
 def finish(array: Any, requires_grad: Any, name: str = "", out: Any = None, device: Any = None) -> Tensor:
     """Return a tensor of what a factory made, `out` where that is given, which then requires grad as asked."""

@@ -18,8 +18,6 @@ from ..tensor import Tensor
 from ..types import Number
 from .from_data import finish_sequence
 
-__all__: list[str] = []
-
 
 @factory
 def range(

@@ -25,8 +25,6 @@ from ..tensor import Tensor, retyped
 from .filled import empty
 from .from_data import array_from, placed
 
-__all__ = ["legacy_tensor", "new_tensor_like"]
-
 _FORMS = "pass sizes, one sequence, one tensor, one storage, or nothing"
 
 

@@ -28,8 +28,6 @@ from .device_context import set_default_device
 from .from_data import array_from
 from .legacy import new_tensor_like
 
-__all__ = ["STORAGES", "TENSORS", "legacy_type", "set_default_tensor_type", "tensortype"]
-
 _DEVICES = {"": cpu, "cuda.": Device("cuda")}
 
 

@@ -15,8 +15,6 @@ from ..dtypes import dtype as Dtype
 from ..dtypes import get_default_dtype
 from ..storage import borrowed
 
-__all__ = ["from_file"]
-
 
 def from_file(
     filename: str | os.PathLike[str],

@@ -17,8 +17,6 @@ from tensorlike.dispatch.core import outside_stacklevel
 from ..declarations.runtime import dtype_name
 from ..dtypes import dtype_of
 
-__all__ = ["bernoulli", "cauchy", "check_continuous", "exponential", "geometric", "integers", "normal", "uniform"]
-
 _DIRECT = (np.dtype(np.float32), np.dtype(np.float64))
 _SINGLE = _DIRECT[0]
 # Bits of the significand, the hidden one included: integers up to 2 to that power are exact.

@@ -27,8 +27,6 @@ from ..types import Number, Tensor
 from . import random_arrays as draw
 from .from_data import finish
 
-__all__ = ["bernoulli", "multinomial", "normal", "poisson", "rand", "randint", "randn", "randperm"]
-
 _INT64 = np.dtype(np.int64)
 
 

@@ -21,8 +21,6 @@ from ..types import Number
 from .filled import full
 from .from_data import finish
 
-__all__ = ["empty_permuted", "empty_strided", "scalar_tensor"]
-
 
 def _strided(name: str, size: Any, stride: Any, dtype: Any, device: Any, layout: Any, requires_grad: bool) -> Any:
     check_layout(layout, name)

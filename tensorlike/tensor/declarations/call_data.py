@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from .declaration import Declaration
 
-__all__ = ["CallData", "Gradient", "Option", "Saved", "Slot", "call_data"]
-
 
 class Slot(NamedTuple):
     """One operand: where it stands, what may stand there, and whether it takes part in the promotion."""

@@ -35,8 +35,6 @@ from .operands import allows_none, allows_number, expected, operands_of
 from .promotion_rules import Promotion
 from .threads import LARGE, spread
 
-__all__ = ["binder", "calling", "elementwise_operands", "writes_directly"]
-
 Values = tuple[Any, ...]
 
 _new = object.__new__

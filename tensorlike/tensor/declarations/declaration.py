@@ -31,8 +31,6 @@ from .recording import DIFFERENTIABLE, Recorded, make_of, node_methods, record_o
 if TYPE_CHECKING:
     from .call_data import CallData
 
-__all__ = ["DECLARATIONS", "Declaration", "documented"]
-
 _new = object.__new__
 
 #: Every declaration by its full name.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["check_options", "declaration_error", "unknown_word"]
-
 
 def declaration_error(function: Callable[..., Any], name: str, message: str) -> TypeError:
     """Return the error of the declaration of `name`, whose kernel, formula or Python function is `function`."""

@@ -29,9 +29,6 @@ from .declaration import Declaration
 if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
     from ..creation.filled import from_numpy
 
-__all__ = ["attach_operator", "expand", "implementation_of", "inplace_function_of", "operator_of"]
-
-
 _new = object.__new__
 _FLOATS = frozenset((builtins.int, builtins.float))
 _BOOL = np.dtype(bool)

@@ -6,8 +6,6 @@ from typing import Any
 
 from tensorlike.autograd.tensor_base import TensorBase
 
-__all__ = ["conj", "raw_product", "raw_quotient"]
-
 
 def conj(value: Any) -> Any:
     """Return the complex conjugate of a tensor or a number; real ones are returned unchanged."""

@@ -18,8 +18,6 @@ from .declaration import Declaration
 from .forms import inplace_function_of
 from .python_forms import renamed_function
 
-__all__ = ["inplace_function", "inplace_functions"]
-
 _METHODS = "tensorlike.Tensor."
 _lock = threading.RLock()
 renew_after_fork(globals(), "_lock")

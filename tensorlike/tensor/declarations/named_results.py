@@ -9,8 +9,6 @@ from typing import Any, NoReturn
 from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch import pytree
 
-__all__ = ["return_type"]
-
 _made: dict[str, Any] = {}
 
 

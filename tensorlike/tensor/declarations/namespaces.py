@@ -8,8 +8,6 @@ from typing import Any
 
 from tensorlike.dispatch.registry import IGNORED, REGISTRY
 
-__all__ = ["FILLED", "fill", "public_names"]
-
 #: The modules that get their functions from the registry.
 FILLED: list[str] = []
 

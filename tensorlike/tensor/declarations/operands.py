@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from tensorlike.dispatch.signature import MANY, ONE, Parameter
 
-__all__ = ["allows_none", "allows_number", "expected", "operands_of"]
-
 
 def allows_number(p: Parameter) -> bool:
     """Return whether a plain number may stand for the operand."""

@@ -9,8 +9,6 @@ from typing import Any
 from . import runtime
 from .runtime import promote_only
 
-__all__ = ["Promotion"]
-
 Rule = Callable[..., tuple[Any, ...]]
 
 _DEFAULT_FLOAT = "Integers give the default floating-point dtype."

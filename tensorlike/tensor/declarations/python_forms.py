@@ -27,8 +27,6 @@ from .declaration_errors import check_options as check_declared
 from .forms import operator_of
 from .operands import allows_number
 
-__all__ = ["composite", "factory", "operand_check", "tensor_method", "tensor_property"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

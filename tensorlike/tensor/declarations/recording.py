@@ -32,8 +32,6 @@ if TYPE_CHECKING:  # The function is given when the package is loaded: see Note 
 
     from .declaration import Declaration
 
-__all__ = ["DIFFERENTIABLE", "Recorded", "make_of", "node_methods", "record_of", "recorder", "register_node", "save"]
-
 # bfloat16, a type of another package, is of kind V.
 DIFFERENTIABLE = frozenset("fcV")
 

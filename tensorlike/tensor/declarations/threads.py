@@ -29,8 +29,6 @@ from tensorlike.dispatch.registry import ignore
 
 from .runtime import quiet
 
-__all__ = ["LARGE", "get_num_threads", "in_parts", "set_num_threads", "spread"]
-
 #: Elements from which on two threads are faster than one, measured with `add`.
 LARGE = 1 << 19
 

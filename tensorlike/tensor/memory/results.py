@@ -19,8 +19,6 @@ from numpy._core import multiarray
 from tensorlike._native import core
 from tensorlike.dispatch.registry import ignore
 
-__all__ = ["default_limit", "empty_cache", "keep_memory", "memory_stats", "set_memory_cache_limit"]
-
 #: The default limit: this part of the machine's memory, and at most so many bytes.
 _PART, _MOST = 16, 1 << 30
 #: The machine's memory where the system does not tell.

@@ -33,11 +33,6 @@ if TYPE_CHECKING:  # The functions are given when the package is loaded: see Not
 
     from ..tensor import Tensor
 
-__all__ = [
-    "CopySlices", "Geometry", "check_inplace", "check_overlap", "check_partial_overlap", "check_shared", "geometry_of",
-    "part_of", "rebase", "refuse", "view_of",
-]  # fmt: skip
-
 _new = object.__new__
 
 UNDER_NO_GRAD = "under no_grad"

@@ -27,7 +27,6 @@ from ..batched import rule
 from ..levels import Level
 from .batch_dims import arguments, called, is_batched, only_first, passed_through, rank_of, unbatched, wrapped
 
-__all__: list[str] = []
 
 def _folded(rank_with_batch: int | None) -> Any:
     """Make a rule for functions of one tensor (N, C, ...) or (C, ...): the batch becomes part of N."""

@@ -21,8 +21,6 @@ from ..batched import batched, rule
 from ..levels import Level, Method, leaves
 from .batch_dims import arguments, is_batched, passed_through, rank_of, unbatched, wrapped
 
-__all__: list[str] = []
-
 
 def _product(a: Any, b: Any, level: Level) -> Any:
     """Return the batch of `a @ b`, plain."""

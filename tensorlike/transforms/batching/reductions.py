@@ -13,7 +13,6 @@ from ..batched import rule
 from ..levels import Level
 from .batch_dims import Arguments, arguments, called, only_first, rank_of, shifted, wrapped
 
-__all__: list[str] = []
 
 @rule(
     sums.sum, sums.mean, sums.prod, sums.nansum, sums.nanmean, sums.any, sums.all, sums.count_nonzero, minmax.amax,

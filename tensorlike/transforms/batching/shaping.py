@@ -30,8 +30,6 @@ from .batch_dims import (
     wrapped,
 )
 
-__all__: list[str] = []
-
 #: Treated as elementwise: applied to a batch, they do the same to every example.
 rule(
     Method.to, Method.float, Method.double, Method.half, Method.bfloat16, Method.int, Method.long, Method.short,
