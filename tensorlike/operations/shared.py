@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.backends import backend_of
+from tensorlike.tensor.declarations.calls import stands_for_number
 from tensorlike.tensor.declarations.runtime import dtype_name, number_array, wrong_type
 
 
@@ -19,15 +20,11 @@ def require_tensor(function: str, value: Any, argument: str = "input", position:
 def as_number(value: Any, integral: bool = False) -> Any:
     """Return the number that a tensor of no dimensions stands for, as in PyTorch; anything else as it is.
 
-    It stands for none where it requires grad, and for an int where its dtype is integral. Declarations of kernels do so
-    by themselves (`_taking_numbers` in tensor/declarations/calls.py); this is for composites that read a number.
+    Declarations of kernels do so by themselves (`_taking_numbers` in tensor/declarations/calls.py); this is for
+    composites that read a number.
     """
-    if not isinstance(value, TensorBase):
-        return value
     tensor: Any = value
-    if tensor._tl_transformed or tensor.requires_grad or tensor._tl_data.shape != ():
-        return value
-    return value if integral and tensor._tl_data.dtype.kind not in "iu" else tensor._tl_data.item()
+    return tensor._tl_data.item() if isinstance(value, TensorBase) and stands_for_number(tensor, integral) else value
 
 
 def scaled(xp: Any, array: Any, factor: Any) -> Any:

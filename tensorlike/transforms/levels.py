@@ -235,8 +235,8 @@ class TransformTensor(Tensor):
 
     @staticmethod
     def apply_node(node: Node, grad: Any, level: Level) -> Any:
-        """Run a node of the graph with gradients of which some are of the level."""
-        raise NotImplementedError
+        """Run a node of the graph with gradients of which some are of the level: each kind of level defines it."""
+        raise NotImplementedError("a subclass of TransformTensor defines how nodes run at its level")
 
     @property
     def _tl_data(self) -> Any:

@@ -335,14 +335,15 @@ def _taking_numbers(run: Callable[[Values], Any], parameters: Sequence[Parameter
     def run_with_numbers(values: Values) -> Any:
         for place, integral in places:
             value = values[place]
-            if isinstance(value, TensorBase) and _is_number(value, integral):
+            if isinstance(value, TensorBase) and stands_for_number(value, integral):
                 values = (*values[:place], value._tl_data.item(), *values[place + 1 :])
         return run(values)
 
     return run_with_numbers
 
 
-def _is_number(tensor: Any, integral: bool) -> bool:
+def stands_for_number(tensor: Any, integral: bool) -> bool:
+    """Return whether a tensor is read as a number: of no dimensions, without grad, integral where an int is meant."""
     if tensor._tl_transformed or tensor.requires_grad or tensor._tl_data.shape != ():
         return False
     return not integral or tensor._tl_data.dtype.kind in "iu"
