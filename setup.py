@@ -7,11 +7,13 @@ TENSORLIKE_BUILD_SANITIZERS.
 import os
 import re
 import runpy
+import shutil
 import sys
 import sysconfig
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.build_py import build_py
 
 FOLDER = Path("tensorlike", "_native")
 SHARED = Path("tensorlike", "include", "tensorlike", "core_api.h")
@@ -75,4 +77,16 @@ def extensions() -> list[Extension]:
     ]
 
 
-setup(ext_modules=extensions())
+class WithStubs(build_py):
+    """The files of the package, and in wheels the stubs of `tensorlike.cuda` and so on: Note [Namespaces that PyTorch
+    has] in tensorlike/as_torch/namespaces/__init__.py.
+    """
+
+    def run(self) -> None:
+        """Copy the files."""
+        super().run()
+        if not self.editable_mode:
+            shutil.copytree("stubs", self.build_lib, dirs_exist_ok=True)
+
+
+setup(ext_modules=extensions(), cmdclass={"build_py": WithStubs})

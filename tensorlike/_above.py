@@ -10,9 +10,10 @@ tests/package/test_imports.py looks for that, and that each line of the table is
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any, Final
 
-__all__ = ["ABOVE", "above"]
+__all__ = ["ABOVE", "above", "absent", "explain_absent_names"]
 
 #: What stands above, with who asks for it.
 ABOVE: Final = {
@@ -24,6 +25,7 @@ ABOVE: Final = {
     "cuda": "utils.benchmark waits for the device, utils.checkpoint keeps its random numbers",
     "hub": "utils.model_zoo is PyTorch's earlier name of it",
     "library.operators": "utils.cpp_extension loads libraries of operators",
+    "overrides": "_overrides is its older name",
     "serialization.torch_pickles": "tensors and storages are pickled in PyTorch's form while served as torch",
     "serialization": "storages inside PyTorch's pickles are files of save",
     "sparse.attributes": "files with sparse tensors are read",
@@ -42,3 +44,20 @@ def above(module: str) -> Any:
     if module not in ABOVE:
         raise KeyError(f"{module!r} is not in the table of imports that point up: add it with its reason, or import it")
     return importlib.import_module(f"tensorlike.{module}")
+
+
+def absent(module: str, name: str) -> Any:
+    """Answer an attribute that a module lacks: an error with the reason, or a placeholder. See `as_torch.absent`."""
+    return above("as_torch.absent").absent(module, name)
+
+
+def explain_absent_names(module: str) -> None:
+    """Have attributes that a module lacks answered by `tensorlike.as_torch.absent`."""
+
+    def __getattr__(name: str) -> Any:
+        if name[:2] == "__":  # Such as `__path__`, which every import asks for.
+            raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+        return absent(module, name)
+
+    # Not by a definition in the module, from which type checkers would conclude that it has every name.
+    vars(sys.modules[module])["__getattr__"] = __getattr__

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tensorlike import error_pages  # noqa: E402
 from tensorlike.audit.samples import serving  # noqa: E402
+from tensorlike.dispatch import error_pages  # noqa: E402
 from tensorlike.dispatch.missing import MISSING  # noqa: E402
 from tensorlike.dispatch.operation import Form, Operation, form_of  # noqa: E402
 from tensorlike.dispatch.registry import IGNORED, REGISTRY  # noqa: E402

@@ -36,6 +36,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tensorlike"
+#: The modules that are imported as `tensorlike.NAME`, and what type checkers read for that.
+NAMESPACES = PACKAGE / "as_torch" / "namespaces"
+STUBS_OF_NAMESPACES = ROOT / "stubs" / "tensorlike"
 sys.path.insert(0, str(ROOT))
 
 #: What annotations may name, and where it comes from.
@@ -59,7 +62,7 @@ KNOWN = {
     "Number": "from tensorlike.tensor.types import PythonNumber as Number",
     "overload": "from typing import overload",
     "RemovableHandle": "from tensorlike.autograd.hooks import RemovableHandle",
-    "return_types": "from tensorlike import return_types",
+    "return_types": "from tensorlike.as_torch.namespaces import return_types",
     "Self": "from typing import Self",
     "Sequence": "from collections.abc import Sequence",
     "ShapeLike": "from tensorlike.tensor.types import ShapeLike",
@@ -422,7 +425,7 @@ def members(registry: dict[str, Any]) -> dict[str, Any]:
 def return_types_stub(module: Any) -> str:
     """Return the stub of the types of several results."""
     lines = [HEADER, "from collections.abc import Iterable", "from typing import Any, Generic, Self", "",
-             "from typing_extensions import TypeVar", "", "from .tensor.tensor import Tensor", "",
+             "from typing_extensions import TypeVar", "", "from tensorlike.tensor.tensor import Tensor", "",
              '_T = TypeVar("_T", default=Tensor)', "", "FIELDS: dict[str, tuple[str, ...]]"]  # fmt: skip
     for name, fields in module.FIELDS.items():
         kinds = ["tuple[_T, ...]" if f in module.TUPLES.get(name, ()) else "_T" for f in fields]
@@ -471,15 +474,49 @@ def reexported(source: Path, module: Any, functions: set[str]) -> tuple[list[str
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
             if name == "LAZY":
-                imports += [f"from . import {n} as {n}" for n in ast.literal_eval(node.value)]
+                there = {
+                    path.stem for path in NAMESPACES.iterdir() if path.stem[:2] != "__" or path.stem in module.LAZY
+                }
+                imports += [
+                    f"from .as_torch.namespaces import {n} as {n}" if n in there else f"from . import {n} as {n}"
+                    for n in sorted({*ast.literal_eval(node.value), *there})
+                ]
             elif name == "_LAZY_FUNCTIONS":
                 lazy = module._LAZY_FUNCTIONS.items()
-                imports += [f"from .{where} import {n} as {n}" for n, where in lazy if n not in functions]
+                for n, where in lazy:
+                    if n not in functions:
+                        inner = "as_torch.namespaces." if (NAMESPACES / where.split(".")[0]).is_dir() else ""
+                        inner = inner or ("as_torch.namespaces." if (NAMESPACES / f"{where}.py").exists() else "")
+                        imports.append(f"from .{inner}{where} import {n} as {n}")
             elif name == "__version__":
                 constants.append(f"{name}: str")
             elif name.isidentifier() and isinstance(node.value, ast.Attribute) and name in ("inf", "nan", "pi", "e"):
                 constants.append(f"{name}: float")
     return sorted(set(imports)), constants
+
+
+def of_namespaces() -> dict[Path, str]:
+    """Return the stubs of the modules that stand in `as_torch/namespaces`, by their public names."""
+    found = {}
+    for path in sorted(NAMESPACES.rglob("*.py")):
+        inner = path.relative_to(NAMESPACES)
+        if inner.name == "__init__.py" and inner.parent.name == "":
+            continue
+        parts = inner.with_suffix("").parts
+        module = ".".join(("tensorlike.as_torch.namespaces", *parts)).removesuffix(".__init__")
+        names = set()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                names.add(node.name)
+            elif isinstance(node, ast.Assign):
+                names.update(target.id for target in node.targets if isinstance(target, ast.Name))
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                names.add(node.target.id)
+        # What `import *` leaves out.
+        private = sorted(name for name in names if name[0] == "_" and name[:2] != "__")
+        lines = [f"from {module} import *", *(f"from {module} import {name} as {name}" for name in private)]
+        found[STUBS_OF_NAMESPACES / inner.with_suffix(".pyi")] = HEADER + "\n" + "\n".join(lines) + "\n"
+    return found
 
 
 def stubs() -> dict[Path, str]:
@@ -496,7 +533,8 @@ def stubs() -> dict[Path, str]:
     found = {
         PACKAGE / "tensor" / "_methods.pyi": tensor_methods(REGISTRY),
         PACKAGE / "overrides" / "_operators.pyi": operators_stub(operators(), REGISTRY),
-        PACKAGE / "return_types.pyi": return_types_stub(tensorlike.return_types),
+        NAMESPACES / "return_types.pyi": return_types_stub(tensorlike.return_types),
+        **of_namespaces(),
     }
     for namespace in FILLED:
         module = importlib.import_module(namespace)
@@ -525,6 +563,7 @@ def main() -> int:
             )
             print("\n".join(list(difference)[:40]))
         else:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
             print(f"wrote {path.relative_to(ROOT)}")
     if options.check and stale:

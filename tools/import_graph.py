@@ -20,16 +20,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "tensorlike"
+#: Its files are imported as `tensorlike.NAME`: Note [Namespaces that PyTorch has].
+NAMESPACES = PACKAGE / "as_torch" / "namespaces"
 PICTURE = ROOT / "docs" / "_static" / "layers.svg"
 
 __all__ = ["PACKAGE", "circles", "figures", "imports", "inside_functions", "layers", "picture", "room"]
 
 
 def modules() -> dict[str, Path]:
-    """Return the files of the package by the names of their modules."""
+    """Return the files of the package by the names that their modules are imported by."""
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
+        base = NAMESPACES if path.parent != NAMESPACES and path.is_relative_to(NAMESPACES) else PACKAGE
+        base = NAMESPACES if path.parent == NAMESPACES and path.stem != "__init__" else base
+        parts = ("tensorlike", *path.relative_to(base).with_suffix("").parts)
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
 
@@ -118,7 +122,9 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
 
 def room(module: str) -> str:
     """Return the file or folder at the top of the package that a module is in; "" for the package itself."""
-    return module.split(".")[1] if "." in module else ""
+    found = module.split(".")[1] if "." in module else ""
+    there = (NAMESPACES / found).is_dir() or (NAMESPACES / f"{found}.py").exists()
+    return "as_torch" if found and there else found
 
 
 def layers() -> list[list[str]]:

@@ -6,14 +6,14 @@ import importlib.metadata
 import os
 from pathlib import Path
 
-from tensorlike.torch_version import __version__
+from tensorlike import torch_version
 
 
 class TorchDistribution(importlib.metadata.Distribution):
     """The facts that `importlib.metadata` has of `torch`: its name, its version and its module."""
 
     _TEXTS = {
-        "METADATA": f"Metadata-Version: 2.1\nName: torch\nVersion: {__version__!s}\n"
+        "METADATA": f"Metadata-Version: 2.1\nName: torch\nVersion: {torch_version.__version__!s}\n"
         "Summary: tensorlike, installed as torch\n",
         "top_level.txt": "torch\n",
         "INSTALLER": "tensorlike\n",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType, ModuleType
 from typing import Any, Final
 
-from tensorlike.torch_version import __version__ as VERSION
+from tensorlike import torch_version
 
 from . import naming
 from .absent import has_placeholder, module_not_found, note_gap
@@ -93,7 +93,7 @@ def torch_module() -> TorchModule:
     global _made
     if _made is None:
         _made = TorchModule("torch")
-        vars(_made)["__version__"] = VERSION
+        vars(_made)["__version__"] = torch_version.__version__
         vars(_made)["torch"] = _made  # PyTorch's module imports itself, and code that says torch.torch runs.
     return _made
 

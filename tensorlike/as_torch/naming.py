@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Final
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 from tensorlike._library_name import LIBRARY
 from tensorlike._native import function_types
 from tensorlike.tensor.declarations.inplace_functions import inplace_functions

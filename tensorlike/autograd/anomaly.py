@@ -7,7 +7,7 @@ import traceback
 import warnings
 from typing import Any
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.state import STATE, Activation, State, Switch, activate, deactivate
 

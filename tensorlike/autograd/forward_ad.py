@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tensorlike._above import above
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import above, explain_absent_names
 from tensorlike.dispatch.state import STATE as _STATE
 
 if TYPE_CHECKING:

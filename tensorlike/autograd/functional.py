@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensorlike._above import above
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import above, explain_absent_names
 
 if TYPE_CHECKING:
     from tensorlike.transforms.autograd_functional import hessian, hvp, jacobian, jvp, vhp, vjp

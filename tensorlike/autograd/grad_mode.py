@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 from tensorlike.dispatch.state import STATE, Activation, Scoped, State, Switch, activate, deactivate
 from tensorlike.dispatch.tracebacks import shorten
 

@@ -5,7 +5,7 @@ Same names as PyTorch's module `torch.autograd.graph`, and `draw` and `memory`.
 
 from __future__ import annotations
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 from tensorlike.autograd.drawing import Drawing, draw
 
 from .graph_memory import GraphMemory, memory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 
 from .tensor_base import TensorBase
 

@@ -5,7 +5,7 @@ Source: PyTorch's `torch.library`.
 
 from __future__ import annotations
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 
 from .checks import OpCheckError, opcheck
 from .infer_schema import infer_schema

@@ -3,7 +3,7 @@
 import importlib as _importlib
 import typing as _typing
 
-from tensorlike._absent import absent as _absent
+from tensorlike._above import absent as _absent
 
 from . import functional, init, modules, utils
 from .modules import *  # noqa: F403

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tensorlike._absent import explain_absent_names as _explain_absent_names
+from tensorlike._above import explain_absent_names as _explain_absent_names
 from tensorlike.tensor.declarations.namespaces import fill as _fill
 
 _explain_absent_names(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 from tensorlike._library_name import LIBRARY
 from tensorlike._originals import tl
 from tensorlike.dispatch.protocol import is_tensor_like

@@ -1,6 +1,6 @@
 """Optimizers, and schedulers of their learning rates."""
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 
 from . import lr_scheduler, optimizer, swa_utils
 from ._adafactor import Adafactor

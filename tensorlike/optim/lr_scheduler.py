@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, SupportsFloat
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 
 from ._cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from ._scheduler import (

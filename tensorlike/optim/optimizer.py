@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any, TypeAlias, TypeVar, overload
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 from tensorlike._native import core
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block

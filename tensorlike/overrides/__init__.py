@@ -6,7 +6,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from tensorlike._above import above
-from tensorlike._absent import absent as _absent
+from tensorlike._above import absent as _absent
 from tensorlike.dispatch import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,

@@ -121,7 +121,7 @@ def without_operands() -> set[Any]:
     """Return the classes, contexts and methods of `object` that PyTorch lists as ignored."""
     from tensorlike import overrides
     from tensorlike._originals import tl
-    from tensorlike.func import vmap
+    from tensorlike.transforms.mapping import vmap
 
     return {
         Tensor.__class__,

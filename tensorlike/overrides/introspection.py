@@ -22,7 +22,6 @@ from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import IGNORED, REGISTRY, registered
 from tensorlike.dispatch.signature import KEYWORD, VARIADIC
-from tensorlike.functional import NAMES
 from tensorlike.tensor.tensor import Tensor, nowrap_functions
 
 from .ignored import asked, unlisted, without_operands
@@ -258,7 +257,7 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
     if row is not None:
         if owner_of(row) is None:
             return None
-        if LIBRARY.name == "torch" and row.namespace == "tensorlike" and row.name in NAMES:
+        if LIBRARY.name == "torch" and row.namespace == "tensorlike" and row.name in functional.NAMES:
             return f"torch.functional.{row.name}"  # PyTorch's name for what is in both of its namespaces.
         return spoken_name(row.full_name)
     if registered(getattr(f, "overloadpacket", None)) is not None:  # One overload of an operator.

@@ -11,9 +11,9 @@ import os
 from collections.abc import Callable
 from typing import IO, TypeAlias
 
-from tensorlike._absent import explain_absent_names
+from tensorlike import types
+from tensorlike._above import explain_absent_names
 from tensorlike.tensor.storage import TypedStorage, UntypedStorage
-from tensorlike.types import Device
 
 from .loading import (
     add_safe_globals,
@@ -75,4 +75,4 @@ __all__ = [
 #: What annotations name.
 StorageType: TypeAlias = TypedStorage | UntypedStorage
 FILE_LIKE: TypeAlias = str | os.PathLike[str] | IO[bytes]
-MAP_LOCATION: TypeAlias = Callable[[StorageType, str], StorageType] | Device | dict[str, str] | None
+MAP_LOCATION: TypeAlias = Callable[[StorageType, str], StorageType] | types.Device | dict[str, str] | None

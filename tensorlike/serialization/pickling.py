@@ -17,11 +17,10 @@ import pickle
 from collections.abc import Callable
 from typing import Any, Final
 
+from tensorlike import _tensor, _utils
 from tensorlike._library_name import LIBRARY
 from tensorlike._native import function_types
 from tensorlike._originals import tl
-from tensorlike._tensor import _rebuild_from_type_v2
-from tensorlike._utils import _rebuild_tensor_v2, _rebuild_tensor_v3
 from tensorlike.as_torch.naming import home_of
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor import layouts
@@ -63,16 +62,16 @@ class StorageCollector:
 
     def rebuilt(self, function: Any, arguments: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         """Return how a tensor is made again: see Note [Several dtypes on one storage]."""
-        if function is _rebuild_from_type_v2:
+        if function is _tensor._rebuild_from_type_v2:
             inner, kind, given, state = arguments
             inner, given = self.rebuilt(inner, given)
             return function, (inner, kind, given, state)
-        if function is _rebuild_tensor_v2 and not self.first_format:
+        if function is _utils._rebuild_tensor_v2 and not self.first_format:
             typed = arguments[0]
             before = self.storages.get(id(typed.untyped()))
             if before is not None and getattr(before[2], "dtype", None) is not typed.dtype:
-                return _rebuild_tensor_v3, (typed.untyped(), *arguments[1:], typed.dtype)
-        if function is _rebuild_tensor_v3 and self.first_format:
+                return _utils._rebuild_tensor_v3, (typed.untyped(), *arguments[1:], typed.dtype)
+        if function is _utils._rebuild_tensor_v3 and self.first_format:
             return function, (typed_storage(arguments[0], uint8), *arguments[1:])
         return function, arguments
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorlike import _tensor
 from tensorlike import _utils as utils
-from tensorlike._tensor import _rebuild_from_type_v2
+from tensorlike import storage as storages
 from tensorlike.autograd.node import edge_of
-from tensorlike.storage import _load_from_bytes
 from tensorlike.tensor import dtypes
 from tensorlike.tensor.attributes import strides_of
 from tensorlike.tensor.backends import backend_of
@@ -43,7 +43,7 @@ def reduce_as_torch(tensor: Any) -> Any:
         function, arguments = _dense(tensor, requires_grad)
         if kind is Tensor and not state:
             return function, arguments
-    return _rebuild_from_type_v2, (function, kind, arguments, state)
+    return _tensor._rebuild_from_type_v2, (function, kind, arguments, state)
 
 
 def _dense(tensor: Any, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
@@ -73,4 +73,4 @@ def reduce_storage(storage: Any) -> Any:
     """Return what PyTorch's storages return to pickle: a file of `save`, as bytes."""
     file = io.BytesIO()
     save(storage, file)
-    return _load_from_bytes, (file.getvalue(),)
+    return storages._load_from_bytes, (file.getvalue(),)

@@ -10,7 +10,7 @@ tensor([3., 4.])
 
 from __future__ import annotations
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 
 from . import arithmetic, attributes, shaping
 from .creation import check_sparse_tensor_invariants, sparse_coo_tensor, spdiags

@@ -8,9 +8,9 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
+from tensorlike import _utils
 from tensorlike._library_name import LIBRARY
 from tensorlike._originals import tl
-from tensorlike._utils import _rebuild_sparse_tensor
 from tensorlike.autograd.node import edge_of, name_of
 from tensorlike.autograd.tensor_base import version_counter, wrap, wrap_as
 from tensorlike.overrides.writing import implements
@@ -228,7 +228,7 @@ def rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
 def _reduce(self: Any, proto: Any) -> Any:
     data = self._tl_data
     return (
-        _rebuild_sparse_tensor,
+        _utils._rebuild_sparse_tensor,
         (sparse_coo, (wrap(data.indices), wrap(data.values), self.size(), bool(data.coalesced))),
     )
 

@@ -152,3 +152,13 @@ def deepcopy_tensor(tensor: Any, memo: dict[int, Any]) -> Any:
     for key, value in attributes_of(tensor).items():
         setattr(result, key, copy.deepcopy(value, memo))
     return result
+
+
+def check_history(tensor: Any) -> None:
+    """Raise RuntimeError for a tensor that requires grad and is no leaf: its graph cannot leave the process."""
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
+            "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor before "
+            "serializing (e.g., putting it on the queue)."
+        )

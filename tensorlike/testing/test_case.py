@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.random import manual_seed
+from tensorlike.tensor.generator import manual_seed
 from tensorlike.tensor.tensor import Tensor
 
 from .comparison import assert_close

@@ -3,7 +3,7 @@
 import importlib as _importlib
 import typing as _typing
 
-from tensorlike._absent import absent as _absent
+from tensorlike._above import absent as _absent
 
 from . import _pytree, checkpoint, dlpack, hooks
 

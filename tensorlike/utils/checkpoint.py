@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
-from tensorlike._above import above
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import above, explain_absent_names
 from tensorlike.autograd import Function, backward, enable_grad, is_grad_enabled
 from tensorlike.autograd.engine import current_run
 from tensorlike.autograd.grad_mode import recording_block

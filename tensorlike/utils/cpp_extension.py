@@ -31,8 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorlike._above import above
-from tensorlike._absent import absent
+from tensorlike._above import above, absent
 
 from .precompiled import LISTED, precompiled_folder
 

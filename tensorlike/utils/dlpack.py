@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 from tensorlike.tensor.creation.dlpack import DLDeviceType, from_dlpack, to_dlpack
 
 explain_absent_names(__name__)

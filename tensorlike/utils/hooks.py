@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 from tensorlike.autograd.hooks import RemovableHandle, register_hook
 
 explain_absent_names(__name__)

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase
 

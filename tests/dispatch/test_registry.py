@@ -171,7 +171,7 @@ def public_callables(namespace):
             value = value.__func__
         if isinstance(value, (types.ModuleType, type)) or not callable(value):
             continue
-        if getattr(value, "__module__", "") in ("typing", "collections.abc", "functools", "tensorlike._absent"):
+        if getattr(value, "__module__", "") in ("typing", "collections.abc", "functools", "tensorlike._above"):
             continue
         yield name, value
 

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from tensorlike.amp.autocast_mode import SETTINGS
+from tensorlike.backends import _flags
 
 import tensorlike as tl
 from tensorlike import _settings
-from tensorlike.amp.autocast_mode import SETTINGS
-from tensorlike.backends import _flags
 from tensorlike.dispatch.state import STATE
 from tensorlike.distributions import Distribution
 from tensorlike.tensor.conversion import printing

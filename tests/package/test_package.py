@@ -120,9 +120,12 @@ def test_wheel_holds_the_package_with_its_types_and_nothing_else(distributions: 
     # Everything but the sources of the core: headers and templates too.
     left_out = (".c", ".so", ".pyd", ".o")
     shipped = [p for p in tracked if p.suffix not in left_out and (p.suffix != ".h" or p.parent.name != "_native")]
-    assert {name for name in names if name.startswith("tensorlike/")} == {
-        path.relative_to(ROOT).as_posix() for path in shipped
-    }
+    expected = {path.relative_to(ROOT).as_posix() for path in shipped}
+    # What type checkers read for `import tensorlike.cuda`, where they look: Note [Namespaces that PyTorch has].
+    stubs = {path.relative_to(ROOT / "stubs").as_posix() for path in (ROOT / "stubs").rglob("*.pyi")}
+    assert "tensorlike/cuda/__init__.pyi" in stubs
+    assert not stubs & expected
+    assert {name for name in names if name.startswith("tensorlike/")} == expected | stubs
 
 
 def test_sdist_holds_what_building_and_testing_need(distributions: Path) -> None:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, assert_type, reveal_type
 
 import numpy as np
+from tensorlike.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 
 import tensorlike as tl
 from tensorlike import nn, optim
-from tensorlike.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 from tensorlike.overrides import SupportsTorchFunction, TensorLike, TorchFunctionMode, implements, rewrap, to_dense
 from tensorlike.utils.data import ConcatDataset, DataLoader, Dataset, Subset, TensorDataset, random_split
 
@@ -247,7 +247,7 @@ reveal_type(tl.add(x, 1))  # R: Tensor
 reveal_type(1 + x)  # R: Tensor
 reveal_type(tl.max(x))  # R: Tensor
 reveal_type(tl.max(x, x))  # R: Tensor
-reveal_type(tl.max(x, dim=0))  # R: tensorlike.return_types.max
+reveal_type(tl.max(x, dim=0))  # R: tensorlike.as_torch.namespaces.return_types.max
 reveal_type(tl.max(x, 0).values)  # R: Tensor
 reveal_type(tl.max(x, 0)[1])  # R: Tensor
 reveal_type(x.max())  # R: Tensor
@@ -256,19 +256,19 @@ reveal_type(tl.nn.functional.max_pool2d(x, 2))  # R: Tensor
 reveal_type(tl.nn.functional.max_pool2d(x, 2, return_indices=True))  # R: tuple[Tensor, Tensor]
 reveal_type(tl.nn.functional.adaptive_max_pool1d(x, 2, return_indices=False))  # R: Tensor
 reveal_type(tl.nn.functional.max_pool2d_with_indices(x, 2)[1])  # R: Tensor
-reveal_type(x.min(0))  # R: tensorlike.return_types.min
+reveal_type(x.min(0))  # R: tensorlike.as_torch.namespaces.return_types.min
 reveal_type(tl.median(x))  # R: Tensor
-reveal_type(tl.median(x, 0))  # R: tensorlike.return_types.median
-reveal_type(x.mode())  # R: tensorlike.return_types.mode
-reveal_type(tl.sort(x))  # R: tensorlike.return_types.sort
-reveal_type(x.topk(1))  # R: tensorlike.return_types.topk
+reveal_type(tl.median(x, 0))  # R: tensorlike.as_torch.namespaces.return_types.median
+reveal_type(x.mode())  # R: tensorlike.as_torch.namespaces.return_types.mode
+reveal_type(tl.sort(x))  # R: tensorlike.as_torch.namespaces.return_types.sort
+reveal_type(x.topk(1))  # R: tensorlike.as_torch.namespaces.return_types.topk
 reveal_type(tl.svd(x).V)  # R: Tensor
 reveal_type(tl.linalg.svd(x).Vh)  # R: Tensor
-reveal_type(tl.linalg.qr(x))  # R: tensorlike.return_types.linalg_qr
+reveal_type(tl.linalg.qr(x))  # R: tensorlike.as_torch.namespaces.return_types.linalg_qr
 reveal_type(tl.histogramdd(x, 2).bin_edges)  # R: tuple[Tensor, ...]
 values, indices = tl.sort(x)
 reveal_type(values)  # R: Tensor
-reveal_type(type(tl.sort(x))(item for item in tl.sort(x)))  # R: tensorlike.return_types.sort
+reveal_type(type(tl.sort(x))(item for item in tl.sort(x)))  # R: tensorlike.as_torch.namespaces.return_types.sort
 reveal_type(tl.where(x > 0))  # R: tuple[Tensor, ...]
 reveal_type(tl.where(x > 0, x, 0.0))  # R: Tensor
 reveal_type(x.nonzero())  # R: Tensor

@@ -6,9 +6,9 @@ import pickle
 
 import numpy as np
 import pytest
+from tensorlike._utils import _rebuild_sparse_tensor
 
 import tensorlike as tl
-from tensorlike._utils import _rebuild_sparse_tensor
 from tensorlike.testing import assert_close
 
 DTYPES = (tl.float32, tl.float64, tl.int64, tl.complex64, tl.complex128)

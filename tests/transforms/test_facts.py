@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorlike.func
 
 import tensorlike as tl
-import tensorlike.func
 from tensorlike.dispatch.operation import Operation, form_of, operation_of
 from tensorlike.dispatch.registry import IGNORED, REGISTRY
 from tensorlike.dispatch.signature import VARIADIC, parameters_of

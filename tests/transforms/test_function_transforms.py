@@ -7,9 +7,9 @@ import weakref
 
 import numpy as np
 import pytest
+import tensorlike.func
 
 import tensorlike as tl
-import tensorlike.func
 from tensorlike.autograd import Function
 from tensorlike.autograd.function import once_differentiable
 

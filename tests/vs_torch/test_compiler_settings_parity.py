@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 
+import tensorlike.onnx.operators
 import torch
 import torch._dynamo.config as theirs
 import torch.onnx.operators
+from tensorlike._dynamo import config as ours
 
 import tensorlike as tl
-import tensorlike.onnx.operators
-from tensorlike._dynamo import config as ours
 
 
 def test_settings_have_the_same_names_and_values():

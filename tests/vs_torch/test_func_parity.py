@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorlike.func
 import torch
 import torch.func
 
 import tensorlike as tl
-import tensorlike.func
 
 _RANDOM = np.random.default_rng(0)
 X, W, V = _RANDOM.normal(size=(3, 4)), _RANDOM.normal(size=(4, 2)), _RANDOM.normal(size=4)

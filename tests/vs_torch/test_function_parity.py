@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorlike.func
 import torch
 import torch.func
 
 import tensorlike as tl
-import tensorlike.func
 from tests.helpers import (
     function_attribute_programs,
     function_backward_programs,

@@ -10,6 +10,7 @@ import weakref
 
 import numpy as np
 import pytest
+import tensorlike.__future__
 import torch
 import torch.__future__
 import torch.utils.checkpoint
@@ -18,7 +19,6 @@ import torch.utils.hooks
 import torch.utils.weak
 
 import tensorlike as tl
-import tensorlike.__future__
 import tensorlike.utils.weak
 
 BOTH = pytest.mark.parametrize("library", [torch, tl], ids=["torch", "tensorlike"])

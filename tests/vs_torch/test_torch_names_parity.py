@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import torch
+from tensorlike.torch_version import TorchVersion as Ours
+from tensorlike.torch_version import __version__
 from torch.torch_version import TorchVersion as Theirs
 
 from tensorlike.as_torch.absent_names import PUBLIC_NAMES, PYTORCH
-from tensorlike.torch_version import TorchVersion as Ours
-from tensorlike.torch_version import __version__
 
 TOOL = Path(__file__).parents[2] / "tools" / "torch_names.py"
 

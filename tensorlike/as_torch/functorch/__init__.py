@@ -14,14 +14,15 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from tensorlike import func
+from tensorlike import func, torch_version
 from tensorlike._library_name import LIBRARY
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.nn.modules.module import Module
 from tensorlike.nn.parameter import Parameter
 from tensorlike.tensor.tensor import Tensor
-from tensorlike.torch_version import __version__
 from tensorlike.transforms import differentiating, mapping
+
+__version__ = torch_version.__version__
 
 __all__ = [
     "FunctionalModule",

@@ -10,7 +10,7 @@ Forward mode is compared along the same directions.
 
 from __future__ import annotations
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 
 from .inputs import GradcheckError
 from .public import gradcheck, gradgradcheck

@@ -1,6 +1,6 @@
 """Modules: the layers of neural networks, functions with their own parameters."""
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 
 from . import (
     activation,

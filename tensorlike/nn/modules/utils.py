@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 
 explain_absent_names(__name__)
 

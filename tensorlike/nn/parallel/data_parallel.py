@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tensorlike.cuda import _chosen, is_available
+from tensorlike._above import above
 from tensorlike.nn.modules.module import Module
 from tensorlike.tensor.device import device as Device
 
@@ -19,15 +19,15 @@ Devices = Sequence[Device | int | str]
 
 def _device_indices(device_ids: Devices | None) -> list[int]:
     """Return the index of the GPU as a list; an empty one without a GPU. RuntimeError for several."""
-    if not is_available():
+    if not above("cuda").is_available():
         return []
-    chosen = device_ids if device_ids is not None else [_chosen("DataParallel", None)[1]]
+    chosen = device_ids if device_ids is not None else [above("cuda")._chosen("DataParallel", None)[1]]
     if len(chosen) > 1:
         raise RuntimeError(
             f"DataParallel computes on one device, got device_ids={list(chosen)}; pass one of them, and split batches "
             "over processes of your own"
         )
-    indices = [_chosen("DataParallel", device)[1].index for device in chosen]
+    indices = [above("cuda")._chosen("DataParallel", device)[1].index for device in chosen]
     return [index for index in indices if index is not None]
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 from tensorlike._originals import functional as F
 from tensorlike._originals import tl
 from tensorlike.dispatch import api as _api

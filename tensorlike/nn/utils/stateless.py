@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from tensorlike import func
 from tensorlike._library_name import LIBRARY
+from tensorlike._originals import tl
 
 __all__ = ["functional_call"]
 
@@ -29,6 +29,6 @@ def functional_call(
         FutureWarning,
         stacklevel=2,
     )
-    return func.functional_call(
+    return tl.func.functional_call(
         module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict
     )

@@ -5,7 +5,7 @@ Source: PyTorch's `torch.utils.benchmark`. Statements are Python's, measured by 
 
 from __future__ import annotations
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 
 from .utils.common import (
     Measurement,

@@ -5,7 +5,7 @@ Source: PyTorch's module of that name. Random orders are those of this library's
 
 from __future__ import annotations
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 
 from . import _utils as _utils
 from .dataloader import DataLoader, _DatasetKind, default_collate, default_convert, get_worker_info

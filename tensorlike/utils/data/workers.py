@@ -18,8 +18,8 @@ from itertools import cycle
 from multiprocessing.connection import wait
 from typing import Any
 
-from tensorlike._utils import ExceptionWrapper
 from tensorlike.dispatch.forks import finalize_here
+from tensorlike.utils.exceptions import ExceptionWrapper
 
 from . import _utils
 from ._utils import worker

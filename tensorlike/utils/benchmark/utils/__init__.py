@@ -1,5 +1,5 @@
 """The parts of `utils.benchmark`, in files of PyTorch's names."""
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 
 explain_absent_names(__name__)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 from tensorlike.tensor.declarations.threads import get_num_threads, set_num_threads
 
 explain_absent_names(__name__)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import explain_absent_names
 
 from .common import Measurement, ordered_unique, select_unit, trim_sigfig, unit_to_english
 

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tensorlike
-from tensorlike._above import above
-from tensorlike._absent import explain_absent_names
+from tensorlike._above import above, explain_absent_names
 
 from .common import Measurement, TaskSpec, set_torch_threads
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensorlike._utils import ExceptionWrapper
+from tensorlike.utils.exceptions import ExceptionWrapper
 
 #: The longest time, in seconds, that the main process waits for a worker that is to end.
 MP_STATUS_CHECK_INTERVAL: Final = 5.0

@@ -27,9 +27,8 @@ from typing import Any, Final
 import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase
-from tensorlike.multiprocessing.reductions import check_history
 from tensorlike.tensor import Parameter, Tensor
-from tensorlike.tensor.serialization import reduce_here
+from tensorlike.tensor.serialization import check_history, reduce_here
 from tensorlike.tensor.shared import HAS_DESCRIPTORS, map_file, new_file
 from tensorlike.tensor.storage import SharedBlock, UntypedStorage, owner_of, rebuild_storage
 

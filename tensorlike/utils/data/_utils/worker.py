@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorlike._originals import tl
-from tensorlike._utils import ExceptionWrapper
+from tensorlike.utils.exceptions import ExceptionWrapper
 
 from .channel import Sender
 from .fetch import Fetcher
