@@ -132,7 +132,7 @@ def inherits_default(kind: type) -> bool:
     return getattr(found, "__func__", None) is PROVIDED.default_implementation
 
 
-def _is_enabled(implementation: Any) -> bool:
+def _is_enabled(implementation: Callable[..., Any] | None) -> bool:
     if implementation is None:
         return False
     return getattr(implementation, "__func__", implementation) is not PROVIDED.disabled_implementation

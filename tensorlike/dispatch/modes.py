@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
@@ -49,7 +50,7 @@ class TorchFunctionMode:
         cls._by_class = isinstance(inspect.getattr_static(cls, "__torch_function__"), classmethod)
 
     def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+        self, func: Callable[..., Any], types: Any, args: tuple[int, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         raise NotImplementedError(
             f"{type(self).__name__} does not define __torch_function__(self, func, types, args=(), kwargs=None)"

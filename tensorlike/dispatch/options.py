@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .signature import POSITIONAL, VARIADIC, Parameter
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: Options that PyTorch's own Python functions only test for truth, or compare with known values.
 LENIENT = frozenset((
@@ -27,11 +30,11 @@ LENIENT = frozenset((
 _NONE_TOO = frozenset(("pin_memory", "requires_grad", "stable"))
 
 
-def _is_bool(value: Any) -> bool:
+def _is_bool(value: float | np.generic | None) -> bool:
     return isinstance(value, bool)  # Neither NumPy's own nor a tensor, for PyTorch either.
 
 
-def _is_int(value: Any) -> bool:
+def _is_int(value: int | np.generic | Sequence[int]) -> bool:
     return not isinstance(value, bool) and hasattr(value, "__index__")
 
 

@@ -10,6 +10,7 @@ before transforms are used, the class sets it in `__init__`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 
@@ -21,7 +22,7 @@ class _Unset:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def __call__(self, *args: int, **kwargs: Any) -> NoReturn:
         raise RuntimeError(f"{self._name} is not set: import tensorlike.tensor, which provides it")
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -46,6 +47,6 @@ class Provided:
         object.__setattr__(self, name, value)
 
 
-def _origin(value: Any) -> tuple[str | None, str | None]:
+def _origin(value: Callable[..., Any]) -> tuple[str | None, str | None]:
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     return getattr(value, "__module__", None), name

@@ -82,7 +82,7 @@ def _parameter(name: str, kind: str, annotation: Any, default: Any) -> Parameter
     return Parameter(name, kind, default, MANY if kind == VARIADIC and operand == ONE else operand, annotation)
 
 
-def _named_operand(name: str, kind: str, default: Any, annotation: Any, named: frozenset[str]) -> Parameter:
+def _named_operand(name: str, kind: str, default: Any, annotation: str, named: frozenset[str]) -> Parameter:
     parameter = _parameter(name, kind, annotation, default)
     if name not in named:
         return parameter._replace(operand=None)

@@ -29,6 +29,7 @@ from .size import Size, size_from_shape
 from .storage import is_shared as is_shared_memory
 from .storage import owner_of
 from .tensor import Tensor
+from .types import Array
 
 
 @tensor_property()
@@ -305,7 +306,7 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     return steps if dim is None else steps[one_dim(dim, len(steps))]
 
 
-def strides_of(array: Any) -> tuple[int, ...]:
+def strides_of(array: Array) -> tuple[int, ...]:
     """Return the strides of a raw array in elements, as PyTorch counts them."""
     width = array.dtype.itemsize
     steps = tuple(s // width for s in array.strides)

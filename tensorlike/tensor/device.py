@@ -183,7 +183,7 @@ def _checked_accelerator_index(index: int) -> int:
     return index
 
 
-def as_device(value: str | int | device, function_name: str) -> device:
+def as_device(value: str | int | device | None, function_name: str) -> device:
     """`value`, the argument `device` of `function_name`, as a device.
 
     >>> as_device("cuda:1", "zeros")

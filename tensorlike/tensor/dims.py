@@ -32,7 +32,7 @@ def one_dim(dim: Any, ndim: int) -> int:
     return index % reach
 
 
-def dim_tuple(dim: Any, ndim: int) -> tuple[int, ...] | None:
+def dim_tuple(dim: int | Sequence[int] | None, ndim: int) -> tuple[int, ...] | None:
     """Return one dimension or several as a tuple of numbers from 0 on; None and () mean all, as None.
 
     Raises RuntimeError when a dimension appears twice.

@@ -208,7 +208,7 @@ def _like_edge(edge: GradientEdge) -> Any:
     return wrap(np.broadcast_to(np.zeros((), np.float32 if dtype is None else dtype), shape))
 
 
-def root_edge(tensor: Any) -> Any:
+def root_edge(tensor: Tensor) -> Any:
     """Return the edge that backward starts from, or raise."""
     edge = edge_of(tensor) if tensor._tl_tracked else None
     if edge is None or leads_nowhere(edge):

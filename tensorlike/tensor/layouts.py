@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn, final
+from typing import TYPE_CHECKING, Any, Final, NoReturn, final
 
 from tensorlike._library_name import LIBRARY
 
 from .backends import strided_view
+from .types import Array, Namespace
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class _Named:
@@ -49,7 +53,7 @@ class layout(_Named):
 
 
 def _named(cls: Any, name: str) -> Any:
-    made = object.__new__(cls)
+    made: layout | memory_format = object.__new__(cls)
     made._name = name
     return made
 
@@ -70,7 +74,7 @@ _RANKS: Final = {"channels_last": 4, "channels_last_3d": 5}
 _OF_RANK: Final = {rank: name for name, rank in _RANKS.items()}
 
 
-def format_name(value: Any, function: str) -> str | None:
+def format_name(value: memory_format | None, function: str) -> str | None:
     """Return the name of a memory format, None for None; raise TypeError for anything else."""
     if value is None:
         return None
@@ -130,7 +134,7 @@ def format_of(array: Any) -> str | None:
     return name
 
 
-def is_dense(array: Any) -> bool:
+def is_dense(array: Array) -> bool:
     """Return whether an array fills its memory without gaps or overlaps, in any order of dimensions."""
     expected = array.dtype.itemsize
     for step, n in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n != 1):
@@ -140,20 +144,20 @@ def is_dense(array: Any) -> bool:
     return True
 
 
-def arranged(array: Any, name: str | None) -> Any:
+def arranged(array: Any, name: str | None) -> Array:
     """Return a copy of a raw array in a memory format; without one, in the order of dimensions that the array has."""
     if name in _RANKS:
         _check_rank(name, array.ndim)
-        return array.transpose(_channels_after(array.ndim)).copy(order="C").transpose(_channels_second(array.ndim))
+        return array.transpose(_channels_after(array.ndim)).copy(order="C").transpose(_channels_second(array.ndim))  # type: ignore[no-any-return]
     if name == "contiguous_format" or _expanded(array):
-        return array.copy(order="C")
-    return array.copy(order="K")
+        return array.copy(order="C")  # type: ignore[no-any-return]
+    return array.copy(order="K")  # type: ignore[no-any-return]
 
 
-def laid_out(array: Any, name: str | None) -> Any:
+def laid_out(array: Any, name: str | None) -> Array:
     """Return an array in the format `format_of` named: copied if it is not; for None, and other ranks, contiguous."""
     if name is None or array.ndim != _RANKS[name]:
-        return array if array.flags.c_contiguous else array.copy(order="C")
+        return array if array.flags.c_contiguous else array.copy(order="C")  # type: ignore[no-any-return]
     return array if format_of(array) == name and is_arranged(array, name) else arranged(array, name)
 
 
@@ -161,7 +165,9 @@ def _expanded(array: Any) -> bool:
     return any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
 
 
-def empty_array(xp: Any, shape: tuple[int, ...], dtype: Any, name: str | None, like: Any = None) -> Any:
+def empty_array(
+    xp: Namespace, shape: tuple[int, ...], dtype: Any, name: str | None, like: Array | None = None
+) -> Array:
     """Return an uninitialised array in a memory format; `like` is the array whose layout `preserve_format` keeps."""
     if name in _RANKS:
         _check_rank(name, len(shape))
@@ -187,7 +193,7 @@ def steps_of(shape: tuple[int, ...], name: str | None) -> tuple[int, ...]:
     return tuple(steps)
 
 
-def strided_array(xp: Any, shape: tuple[int, ...], steps: tuple[int, ...], dtype: Any) -> Any:
+def strided_array(xp: Namespace, shape: tuple[int, ...], steps: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """Return an uninitialised array of that shape with the strides `steps`, in elements."""
     count = 0 if 0 in shape else sum((n - 1) * s for n, s in zip(shape, steps, strict=True)) + 1
     memory = xp.empty(count, dtype)

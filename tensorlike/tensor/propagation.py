@@ -89,7 +89,7 @@ def copy_attributes(source: Any, target: Any, names: tuple[str, ...]) -> None:
             setattr(target, name, value)
 
 
-def _agree(first: Any, other: Any) -> bool:
+def _agree(first: str, other: str) -> bool:
     if first is other:
         return True
     try:

@@ -28,7 +28,7 @@ FOR_FILES: ContextVar[bool] = ContextVar("FOR_FILES", default=False)
 OWN_STATE = frozenset(name for name in dir(TensorBase) if not name.startswith("__"))
 
 
-def attributes_of(tensor: Any) -> dict[str, Any]:
+def attributes_of(tensor: Tensor) -> dict[str, Any]:
     """Return the attributes stored on a tensor besides its own state, slots included."""
     found = dict(tensor.__dict__)
     for kind in type(tensor).__mro__:
@@ -74,7 +74,7 @@ def rebuild_tensor(
     return tensor
 
 
-def leaf_of_type(tensor: Any, kind: type) -> Any:
+def leaf_of_type(tensor: Tensor, kind: type) -> Any:
     """Return a tensor that was just rebuilt as one of the subclass `kind`, a leaf of the graph as it is itself.
 
     No type and no mode is asked. For pickles and files that name the subclass beside what rebuilds a plain tensor.

@@ -28,6 +28,7 @@ from tensorlike.dispatch.forks import renew_after_fork
 
 from .backends import backend_of, data_pointer, device_of
 from .storage import UntypedStorage, owner_of, relocated, storage_of, view_in
+from .types import Array, Tensor
 
 
 class SharedMemory(mmap.mmap):
@@ -100,14 +101,14 @@ def new_shared(nbytes: int) -> np.ndarray[Any, Any]:
     return np.frombuffer(SharedMemory(-1, nbytes), np.uint8)
 
 
-def shared_memory_of(owner: Any) -> SharedMemory | None:
+def shared_memory_of(owner: Array) -> SharedMemory | None:
     """Return the mapping behind an owning array, None for memory that is not shared."""
     base = getattr(owner, "base", None)
     memory = getattr(base, "obj", base)
     return memory if isinstance(memory, SharedMemory) else None
 
 
-def _references(array: Any) -> int:
+def _references(array: Array) -> int:
     return sys.getrefcount(array)
 
 
@@ -157,6 +158,6 @@ def share(subject: Any) -> UntypedStorage:
     return storage
 
 
-def _is_on(tensor: Any, owner: Any) -> bool:
+def _is_on(tensor: Tensor, owner: Array) -> bool:
     data = getattr(tensor, "_tl_data", None)
     return isinstance(data, np.ndarray) and owner_of(data) is owner

@@ -26,6 +26,7 @@ from .backends import address_of, backend_for, backend_of, data_pointer, device_
 from .device import device as Device
 from .dtypes import dtype as Dtype
 from .dtypes import dtype_of
+from .types import Array
 
 #: NumPy's limit, and so that of tensors.
 MAX_DIMS: Final = 64
@@ -36,7 +37,7 @@ class Memory:
 
     __slots__ = ("__array_interface__", "owner")
 
-    def __init__(self, owner: Any, interface: dict[str, Any]) -> None:
+    def __init__(self, owner: Array, interface: dict[str, Any]) -> None:
         self.owner = owner
         self.__array_interface__ = interface
 
@@ -87,7 +88,7 @@ def owner_of(array: Any) -> Any:
         array = base
 
 
-def _extent(array: Any) -> int:
+def _extent(array: Array) -> int:
     """Return the bytes from the first element of an array to the end of its last."""
     if not array.size:
         return 0
@@ -159,7 +160,7 @@ class UntypedStorage:
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + self.nbytes()
 
-    def _host(self) -> Any:
+    def _host(self) -> Array:
         found = self._bytes
         return found if isinstance(found, np.ndarray) else backend_of(found).to_host(found)
 
@@ -177,7 +178,7 @@ class UntypedStorage:
             self._check(index)
         self._bytes[index] = value._bytes if isinstance(value, UntypedStorage) else int(value) & 255
 
-    def _check(self, index: Any) -> None:
+    def _check(self, index: int | str) -> None:
         if not isinstance(index, (int, np.integer)):
             raise TypeError(f"can't index a {type(self).__name__} with {type(index).__name__}")
         if not -len(self) <= index < len(self):
@@ -282,7 +283,7 @@ def rebuild_storage(array: Any) -> UntypedStorage:
     return storage_of(array)
 
 
-def storage_of(array: Any) -> UntypedStorage:
+def storage_of(array: Array) -> UntypedStorage:
     """Return the storage behind a raw array: the same object for all arrays on the same memory."""
     owner = owner_of(array)
     found = _alive.get(id(owner))
@@ -323,13 +324,13 @@ def view_in(storage: UntypedStorage, dtype: Any, offset: int, shape: tuple[int, 
     return strided_view(backend_of(storage._bytes).namespace, storage._bytes, shape, dtype, offset, strides)
 
 
-def room_at(array: Any) -> int:
+def room_at(array: Array) -> int:
     """Return how many elements of its dtype there is memory for from the start of `array` on."""
     memory = bytes_of(owner_of(array))
     return (int(memory.size) - data_pointer(array) + data_pointer(memory)) // int(array.dtype.itemsize)
 
 
-def placed_at(array: Any, shape: tuple[int, ...], steps: tuple[int, ...]) -> Any:
+def placed_at(array: Array, shape: tuple[int, ...], steps: tuple[int, ...]) -> Any:
     """Return the array of a shape, with strides of so many elements, that starts in memory where `array` does.
 
     The caller knows that there is room.
@@ -459,7 +460,7 @@ class TypedStorage:
     def __getitem__(self, index: Any) -> Any:
         return self.tolist()[index] if isinstance(index, slice) else self._elements[index].item()
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: int, value: int) -> None:
         self._elements[index] = value
 
     def __iter__(self) -> Iterator[Any]:

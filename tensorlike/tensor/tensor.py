@@ -5,6 +5,7 @@ Its methods, operators and properties are attached by the declarations in `ops/`
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from tensorlike._native import core as native_core
@@ -53,6 +54,10 @@ class Tensor(TensorBase, TensorMethods):
     #: operand that has one wins, unless the class defines `__tensor_merge__`. Set it in the class body.
     __tensor_attributes__: ClassVar[tuple[str, ...]] = ()
     if TYPE_CHECKING:
+        _tl_zeros: Callable[..., Tensor]
+        _tl_ones: Callable[..., Tensor]
+        _tl_transfer: Callable[..., Tensor]
+
         # Methods, since a type checker refuses a method in place of a variable.
         @classmethod
         def __tensor_merge__(cls, name: str, values: Any, /) -> Any: ...
@@ -185,7 +190,7 @@ def converted(result: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, A
     return result
 
 
-def _among(value: Any, values: Any) -> bool:
+def _among(value: Tensor, values: Any) -> bool:
     for other in values:
         if other is value:
             return True

@@ -1,5 +1,7 @@
 """Sums, products, quotients, remainders, signs and absolute values of elements."""
 
+# A declaration that names its ufunc has no body.
+# mypy: disable-error-code="empty-body"
 from __future__ import annotations
 
 from typing import Any
@@ -18,7 +20,7 @@ from tensorlike.tensor.declarations.declare import (
 from tensorlike.tensor.declarations.formulas import conj, raw_product, raw_quotient
 from tensorlike.tensor.declarations.runtime import promote_float, promote_real_numeric
 from tensorlike.tensor.tensor import Tensor as TensorClass
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from ..shared import check_divisor, no_derivative, require_tensor, scaled, zeros_like
 
@@ -26,7 +28,7 @@ from ..shared import check_divisor, no_derivative, require_tensor, scaled, zeros
 @pointwise(
     None, fast_kernel="add", operators=("__add__", "__radd__"), inplace_operators=("__iadd__",), numbers_alone=True
 )
-def add(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+def add(xp: Namespace, input: Array | Number, other: Array | Number, *, alpha: Number = 1) -> Array:
     """Return `input + alpha * other`, element by element, with broadcasting.
 
     The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
@@ -35,7 +37,7 @@ def add(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Numbe
     >>> tl.add(tl.tensor([1.0, 2.0]), tl.tensor([10.0, 20.0]), alpha=2)
     tensor([21., 42.])
     """
-    return xp.add(input, scaled(xp, other, alpha))
+    return xp.add(input, scaled(xp, other, alpha))  # type: ignore[no-any-return]
 
 
 deprecated_orders(add, "input alpha other")
@@ -55,7 +57,7 @@ derivatives(
     aliases=("subtract",),
     numbers_alone=True,
 )
-def sub(xp: Any, input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+def sub(xp: Namespace, input: Array | Number, other: Array | Number, *, alpha: Number = 1) -> Array:
     """Return `input - alpha * other`, element by element, with broadcasting.
 
     The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
@@ -81,7 +83,7 @@ def _subtract_from(a: Any, b: Any) -> Any:
 
 @pointwise(None, fast_kernel=_subtract_from, promotion="subtraction", method="__rsub__", inplace=False, out=False,
            reflects=sub)  # fmt: skip
-def rsub(xp: Any, input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+def rsub(xp: Namespace, input: Array, other: Array | Number, *, alpha: Number = 1) -> Array:
     """Return `other - alpha * input`, element by element: `sub` with its operands exchanged.
 
     Raises RuntimeError for booleans.
@@ -139,7 +141,7 @@ raw_derivatives(
     aliases=("divide",),
     numbers_alone=True,
 )
-def div(xp: Any, input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
+def div(xp: Namespace, input: Array | Number, other: Array | Number, *, rounding_mode: str | None = None) -> Array:
     """Return the quotient of `input` and `other`, element by element, with broadcasting.
 
     `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
@@ -160,21 +162,21 @@ def div(xp: Any, input: Tensor | Number, other: Tensor | Number, *, rounding_mod
     return _floor_quotient(xp, input, other) if rounding_mode == "floor" else _truncated_quotient(xp, input, other)
 
 
-def _floor_quotient(xp: Any, input: Any, other: Any) -> Any:
+def _floor_quotient(xp: Namespace, input: Array, other: Array) -> Array:
     check_divisor(xp, input, other)
-    return xp.floor_divide(input, other)
+    return xp.floor_divide(input, other)  # type: ignore[no-any-return]
 
 
-def _truncated_quotient(xp: Any, input: Any, other: Any) -> Any:
+def _truncated_quotient(xp: Namespace, input: Array, other: Array) -> Array:
     check_divisor(xp, input, other)
     if input.dtype.kind == "f":
-        return xp.trunc(xp.true_divide(input, other))
+        return xp.trunc(xp.true_divide(input, other))  # type: ignore[no-any-return]
     if input.dtype.kind == "u":
-        return xp.floor_divide(input, other)
+        return xp.floor_divide(input, other)  # type: ignore[no-any-return]
     # Rounded down, and one up again where that was away from zero.
     quotient = xp.floor_divide(input, other)
     away = xp.logical_and(xp.less(quotient, 0), xp.not_equal(xp.multiply(quotient, other), input))
-    return xp.add(quotient, away.astype(quotient.dtype))
+    return xp.add(quotient, away.astype(quotient.dtype))  # type: ignore[no-any-return]
 
 
 derivatives(
@@ -223,7 +225,7 @@ def _divide_into(a: Any, b: Any) -> Any:
     out=False,
     takes_arrays=True,
 )
-def _rtruediv(xp: Any, input: Tensor, other: Tensor | Number) -> Tensor:
+def _rtruediv(xp: Namespace, input: Array, other: Array | Number) -> Array:
     """Return `other / input`, element by element.
 
     >>> 1 / tl.tensor([2.0, 4.0])
@@ -251,7 +253,7 @@ setattr(TensorClass, "__rdiv__", TensorClass.__rtruediv__)  # noqa: B010
     inplace_operators=("__ifloordiv__",),
     numbers_alone=True,
 )
-def floor_divide(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
+def floor_divide(xp: Namespace, input: Array | Number, other: Array | Number) -> Array:
     """Return the quotient rounded down, element by element, with broadcasting.
 
     Integers stay integers. Raises RuntimeError for an integer divided by zero, and in the backward pass: there is no
@@ -288,7 +290,7 @@ def __rfloordiv__(self: Tensor, other: Tensor | Number) -> Tensor:
     operators=("__mod__",),
     inplace_operators=("__imod__",),
 )
-def remainder(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
+def remainder(xp: Namespace, input: Array | Number, other: Array | Number) -> Array:
     """Return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
 
     Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
@@ -297,7 +299,7 @@ def remainder(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor
     (tensor([1., 1.]), tensor([2, 1]))
     """
     check_divisor(xp, input, other)
-    return xp.remainder(input, other)
+    return xp.remainder(input, other)  # type: ignore[no-any-return]
 
 
 derivatives(
@@ -318,7 +320,7 @@ def __rmod__(self: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @pointwise(None, promotion="real numeric", fast_kinds="f", fast_kernel="fmod")
-def fmod(xp: Any, input: Tensor, other: Tensor | Number) -> Tensor:
+def fmod(xp: Namespace, input: Array, other: Array | Number) -> Array:
     """Return the remainder of division with C's sign, that of `input`, element by element, with broadcasting.
 
     Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
@@ -327,7 +329,7 @@ def fmod(xp: Any, input: Tensor, other: Tensor | Number) -> Tensor:
     tensor([-1.,  1.])
     """
     check_divisor(xp, input, other)
-    return xp.fmod(input, other)
+    return xp.fmod(input, other)  # type: ignore[no-any-return]
 
 
 derivatives(
@@ -392,7 +394,7 @@ derivatives(abs, input=lambda grad, input: grad * input.sgn())
 
 
 @pointwise(None, promotion="real", out="exact")
-def sign(xp: Any, input: Tensor) -> Tensor:
+def sign(xp: Namespace, input: Array) -> Array:
     """Return -1, 0 or 1 for each element, in its dtype; the derivative is zero.
 
     For complex elements use `sgn`.
@@ -403,7 +405,7 @@ def sign(xp: Any, input: Tensor) -> Tensor:
     return _sign(xp, input)
 
 
-def _sign(xp: Any, array: Any) -> Any:
+def _sign(xp: Namespace, array: Array) -> Array:
     if array.dtype.kind == "b":
         return array.copy()
     # PyTorch's sign of nan is 0.
@@ -418,7 +420,7 @@ derivatives(sign, input=zeros_like)
 
 
 @pointwise(None, out="exact")
-def sgn(xp: Any, input: Tensor) -> Tensor:
+def sgn(xp: Namespace, input: Array) -> Array:
     """Return each element divided by its absolute value, 0 for 0: the sign, defined for complex numbers too.
 
     >>> tl.sgn(tl.tensor([3 + 4j, 0j]))
@@ -430,7 +432,7 @@ def sgn(xp: Any, input: Tensor) -> Tensor:
     return xp.where(xp.equal(size, 0), input.dtype.type(0), xp.true_divide(input, size))
 
 
-def _sgn_backward(grad: Any, input: Any, result: Any) -> Any:
+def _sgn_backward(grad: Tensor, input: Tensor, result: Tensor) -> Tensor:
     if not input.is_complex():
         return zeros_like(grad)
     # Only the tangential component of the gradient counts: the absolute value of the result is constant.
@@ -445,7 +447,7 @@ derivatives(sgn, input=_sgn_backward)
 @pointwise(
     None, promotion="real", boolean=True, fast_kernel="signbit", inplace=False, differentiable=False, out="exact"
 )
-def signbit(xp: Any, input: Tensor) -> Tensor:
+def signbit(xp: Namespace, input: Array) -> Array:
     """Return whether the sign of each element is negative, which it is for -0.0 too.
 
     >>> tl.signbit(tl.tensor([-1.0, -0.0, 0.0]))

@@ -18,7 +18,7 @@ from tensorlike.tensor.types import Tensor
 from ..shared import require_tensor
 
 
-def _write(name: str, self: Any, function: Any, *others: Any) -> Any:
+def _write(name: str, self: Tensor, function: Any, *others: Tensor) -> Tensor:
     """Write `function(element, *elements of others at its index)` into `self`, for each element."""
     array = self._tl_data
     for position, other in enumerate(others, 1):

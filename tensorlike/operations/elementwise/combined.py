@@ -1,19 +1,24 @@
 """Fused arithmetic: `addcmul`, `addcdiv`, interpolation, common divisors, the step function."""
 
+# A declaration that names its ufunc has no body.
+# mypy: disable-error-code="empty-body"
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorlike.tensor.declarations.declare import deprecated_orders, derivatives, pointwise
 from tensorlike.tensor.declarations.formulas import conj
 from tensorlike.tensor.declarations.runtime import number_array, promote_arithmetic
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from ..shared import no_derivative, not_implemented
 
+if TYPE_CHECKING:
+    import numpy as np
 
-def _factor(xp: Any, value: Any, dtype: Any) -> Any:
+
+def _factor(xp: Namespace, value: Any, dtype: np.dtype[Any]) -> Array:
     """Return the factor `value` converted for this dtype: truncated to an integer for integer dtypes."""
     if isinstance(value, complex) and dtype.kind != "c":
         raise RuntimeError(f"value cannot be converted to type {dtype_of(dtype)} without overflow: {value}")
@@ -23,7 +28,7 @@ def _factor(xp: Any, value: Any, dtype: Any) -> Any:
 
 
 @pointwise(None, promotion="numeric")
-def addcmul(xp: Any, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+def addcmul(xp: Namespace, input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
     """Return `input + value * tensor1 * tensor2`, element by element, with broadcasting.
 
     >>> tl.addcmul(tl.ones(2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]), value=0.5)
@@ -32,7 +37,7 @@ def addcmul(xp: Any, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: 
     product = xp.multiply(tensor1, tensor2)
     if value != 1:
         product = xp.multiply(product, _factor(xp, value, product.dtype))
-    return xp.add(input, product)
+    return xp.add(input, product)  # type: ignore[no-any-return]
 
 
 deprecated_orders(addcmul, "input value tensor1 tensor2")
@@ -45,7 +50,7 @@ derivatives(
 
 
 @pointwise(None, promotion="quotient")
-def addcdiv(xp: Any, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+def addcdiv(xp: Namespace, input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
     """Return `input + value * tensor1 / tensor2`, element by element, with broadcasting.
 
     Raises RuntimeError for integers and booleans.
@@ -62,7 +67,7 @@ def addcdiv(xp: Any, input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: 
     quotient = xp.true_divide(tensor1, tensor2)
     if value != 1:
         quotient = xp.multiply(quotient, _factor(xp, value, quotient.dtype))
-    return xp.add(input, quotient)
+    return xp.add(input, quotient)  # type: ignore[no-any-return]
 
 
 deprecated_orders(addcdiv, "input value tensor1 tensor2")
@@ -75,7 +80,7 @@ derivatives(
 
 
 @pointwise(None, promotion=None)
-def lerp(xp: Any, input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
+def lerp(xp: Namespace, input: Array, end: Array, weight: Array | Number) -> Array:
     """Return `input + weight * (end - input)`, element by element, with broadcasting.
 
     The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ. A weight without
@@ -99,7 +104,7 @@ def lerp(xp: Any, input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor
     # From the nearer end, so that weights 0 and 1 give the ends exactly.
     if not hasattr(weight, "ndim"):
         if abs(weight) < 0.5:
-            return xp.add(input, xp.multiply(distance, _factor(xp, weight, dtype)))
+            return xp.add(input, xp.multiply(distance, _factor(xp, weight, dtype)))  # type: ignore[no-any-return]
         return xp.subtract(end, xp.multiply(distance, _factor(xp, 1 - weight, dtype)))
     return xp.where(
         xp.less(xp.absolute(weight), 0.5),
@@ -135,7 +140,7 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
 
 
 @pointwise(None, promotion=None, out="exact")
-def heaviside(xp: Any, input: Tensor, values: Tensor) -> Tensor:
+def heaviside(xp: Namespace, input: Array, values: Array) -> Array:
     """Return 0 for negative elements, 1 for positive ones and the one of `values` for zeros, with broadcasting.
 
     Both must have one dtype, which is not complex; raises RuntimeError otherwise. There is no derivative.

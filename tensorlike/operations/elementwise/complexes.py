@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,13 @@ from tensorlike.tensor.declarations.declare import (
 )
 from tensorlike.tensor.declarations.runtime import dtype_name, write_out
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..shared import real_dtype, require_tensor, zeros_like
 
 
 @internal_pointwise(name="conj_physical", linear_in=("input",))
-def _conjugate(xp: Any, input: Tensor) -> Tensor:
+def _conjugate(xp: Namespace, input: Array) -> Array:
     """Return the complex conjugate of each element, in new memory; real elements are unchanged."""
     return xp.conjugate(input) if input.dtype.kind == "c" else input.copy()
 
@@ -37,7 +38,7 @@ def _conjugate(xp: Any, input: Tensor) -> Tensor:
 derivatives(_conjugate, input=lambda grad: grad.conj())
 
 _conjugated = undispatched(_conjugate)
-_conjugate_into = inplace_form(_conjugate)
+_conjugate_into: Callable[..., Tensor] = inplace_form(_conjugate)
 
 
 @composite(method=True, guard=False, linear_in=("input",))
@@ -88,13 +89,13 @@ def conj_physical_(self: Tensor) -> Tensor:
 
 
 @internal(name="real", view=True)
-def _real(xp: Any, input: Tensor) -> Tensor:
+def _real(xp: Namespace, input: Array) -> Array:
     """Return the real parts as a view."""
     return input.real
 
 
 @internal(name="imag", view=True)
-def _imag(xp: Any, input: Tensor) -> Tensor:
+def _imag(xp: Namespace, input: Array) -> Array:
     """Return the imaginary parts as a view."""
     return input.imag
 
@@ -105,15 +106,15 @@ derivatives(_imag, input=lambda grad: undispatched(complex)(zeros_like(grad), gr
 
 # The undispatched implementations: the public functions have dispatched already.
 _real_of = undispatched(_real)
-_imag_of = undispatched(_imag)
+_imag_of: Callable[..., Tensor] = undispatched(_imag)
 
 
-def _real_part(tensor: Any) -> Any:
+def _real_part(tensor: Tensor) -> Tensor:
     require_tensor("real", tensor)
     return _real_of(tensor) if tensor._tl_data.dtype.kind == "c" else tensor
 
 
-def _imaginary_part(tensor: Any) -> Any:
+def _imaginary_part(tensor: Tensor) -> Tensor:
     require_tensor("imag", tensor)
     if tensor._tl_data.dtype.kind != "c":
         raise RuntimeError(
@@ -145,7 +146,7 @@ def imag(input: Tensor) -> Tensor:
     return _imaginary_part(input)
 
 
-def _write(part: Any, value: Any) -> None:
+def _write(part: Tensor, value: Tensor | float) -> None:
     if isinstance(value, TensorBase):
         part.copy_(value)
     else:
@@ -179,7 +180,7 @@ _declare_properties()
 
 
 @primitive(method=False, view=True)
-def view_as_real(xp: Any, input: Tensor) -> Tensor:
+def view_as_real(xp: Namespace, input: Array) -> Array:
     """Return a view of a complex tensor as a real one with a last dimension of size 2, the two parts.
 
     Raises RuntimeError for a real tensor.
@@ -196,7 +197,7 @@ def view_as_real(xp: Any, input: Tensor) -> Tensor:
 
 
 @primitive(method=False, view=True)
-def view_as_complex(xp: Any, input: Tensor) -> Tensor:
+def view_as_complex(xp: Namespace, input: Array) -> Array:
     """Return a view of a real tensor whose last dimension holds the two parts as a complex one.
 
     Takes float32 and float64 with a last dimension of size 2 and stride 1; raises RuntimeError otherwise.
@@ -227,7 +228,7 @@ derivatives(view_as_real, input=lambda grad: view_as_complex(grad.contiguous()))
 derivatives(view_as_complex, input=lambda grad: view_as_real(grad))
 
 
-def _check_parts(name: str, first: Any, second: Any) -> None:
+def _check_parts(name: str, first: Array, second: Array) -> None:
     if first.dtype.kind != "f" or second.dtype.kind != "f":
         raise RuntimeError(
             "Expected both inputs to be Half, Float or Double tensors but got "
@@ -242,7 +243,7 @@ def _check_parts(name: str, first: Any, second: Any) -> None:
         raise NotImplementedError(f"\"{name}\" not implemented for 'Half': there is no complex dtype of that size")
 
 
-def _join(xp: Any, first: Any, second: Any) -> Any:
+def _join(xp: Namespace, first: Array, second: Array) -> Array:
     result = xp.empty(np.broadcast_shapes(first.shape, second.shape), dtype=f"c{2 * first.dtype.itemsize}")
     result.real[...] = first
     result.imag[...] = second
@@ -250,7 +251,7 @@ def _join(xp: Any, first: Any, second: Any) -> Any:
 
 
 @pointwise(None, promotion=None, method=False, inplace=False, out="exact", linear_in=("real", "imag"))
-def complex(xp: Any, real: Tensor, imag: Tensor) -> Tensor:
+def complex(xp: Namespace, real: Array, imag: Array) -> Array:
     """Return complex elements with the given real and imaginary parts, with broadcasting.
 
     Both must be float32 or both float64; raises RuntimeError otherwise.
@@ -266,7 +267,7 @@ derivatives(complex, real=lambda grad: grad.real, imag=lambda grad: grad.imag)
 
 
 @pointwise(None, promotion=None, method=False, inplace=False, out="exact")
-def polar(xp: Any, abs: Tensor, angle: Tensor) -> Tensor:
+def polar(xp: Namespace, abs: Array, angle: Array) -> Array:
     """Return complex elements with the given absolute values and angles in radians, with broadcasting.
 
     Both must be float32 or both float64; raises RuntimeError otherwise.
@@ -286,7 +287,7 @@ derivatives(
 
 
 @pointwise(None, inplace=False, promotion="float")
-def angle(xp: Any, input: Tensor) -> Tensor:
+def angle(xp: Namespace, input: Array) -> Array:
     """Return the angle of each element in radians: of real ones 0, or pi for negative ones; nan for nan.
 
     Complex elements give a real tensor.
@@ -295,12 +296,12 @@ def angle(xp: Any, input: Tensor) -> Tensor:
     tensor([0.7854, 3.1416])
     """
     if input.dtype.kind == "c":
-        return xp.arctan2(input.imag, input.real)
+        return xp.arctan2(input.imag, input.real)  # type: ignore[no-any-return]
     kind = input.dtype.type
     return xp.where(xp.isnan(input), input, xp.where(xp.less(input, 0), kind(math.pi), kind(0)))
 
 
-def _angle_backward(grad: Any, input: Any) -> Any:
+def _angle_backward(grad: Tensor, input: Tensor) -> Tensor:
     if not input.is_complex():
         return zeros_like(grad)
     # The gradient is tangential to the circle, and inversely proportional to the absolute value.

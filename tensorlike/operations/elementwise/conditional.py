@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, overload
 
 import numpy as np
@@ -16,13 +17,13 @@ from tensorlike.tensor.declarations.declare import (
     undispatched,
 )
 from tensorlike.tensor.declarations.runtime import check_fit, dtype_name, promote_arithmetic
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from ..shared import require_tensor
 
 
 @internal_pointwise(name="where", promotion=None, out="exact")
-def _where(xp: Any, condition: Tensor, input: Tensor | Number, other: Tensor | Number) -> Tensor:
+def _where(xp: Namespace, condition: Array, input: Array | Number, other: Array | Number) -> Array:
     """Return `input` where the condition holds and `other` elsewhere."""
     if condition.dtype.kind != "b":
         if condition.dtype.str != "|u1":
@@ -47,10 +48,10 @@ derivatives(
 )
 
 # The undispatched implementation: the public functions have dispatched already.
-_choose_behind = undispatched(_where)
+_choose_behind: Callable[..., Tensor] = undispatched(_where)
 
 
-def _choose(condition: Any, input: Any, other: Any) -> Any:
+def _choose(condition: Tensor, input: Tensor | int, other: Tensor | int) -> Tensor:
     return where(condition, input, other)
 
 

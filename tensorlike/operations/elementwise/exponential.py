@@ -1,5 +1,7 @@
 """Exponentials, logarithms, powers and roots."""
 
+# A declaration that names its ufunc has no body.
+# mypy: disable-error-code="empty-body"
 from __future__ import annotations
 
 import math
@@ -21,7 +23,7 @@ from tensorlike.tensor.declarations.formulas import conj, raw_product, raw_quoti
 from tensorlike.tensor.declarations.runtime import dtype_name, is_number, promote_arithmetic, write_out, wrong_type
 from tensorlike.tensor.dtypes import complex128, float64
 from tensorlike.tensor.tensor import Tensor as TensorClass
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from ..shared import zeros_like
 
@@ -43,7 +45,7 @@ raw_derivatives(exp, input=lambda grad, result: raw_product(grad, result))
 
 
 @pointwise(None, fast_kernel="exp2", promotion="float", aliases=("special.exp2",), inplace_function=True)
-def exp2(xp: Any, input: Tensor) -> Tensor:
+def exp2(xp: Namespace, input: Array) -> Array:
     """Return 2 to the power of each element.
 
     >>> tl.exp2(tl.tensor([0.0, 3.0]))
@@ -51,7 +53,7 @@ def exp2(xp: Any, input: Tensor) -> Tensor:
     """
     if input.dtype.kind == "c" and xp is not np:  # CuPy's has no loop for complex numbers.
         return xp.exp(xp.multiply(input, input.dtype.type(_LN2)))
-    return xp.exp2(input)
+    return xp.exp2(input)  # type: ignore[no-any-return]
 
 
 derivatives(exp2, input=lambda grad, result: grad * conj(result * _LN2))
@@ -119,14 +121,14 @@ derivatives(log1p, input=lambda grad, input: grad / conj(input + 1))
 
 
 @pointwise(None, promotion="inexact", inplace=False)
-def logaddexp(xp: Any, input: Tensor, other: Tensor) -> Tensor:
+def logaddexp(xp: Namespace, input: Array, other: Array) -> Array:
     """Return the logarithm of the sum of the exponentials of `input` and `other`, without overflow.
 
     >>> tl.logaddexp(tl.tensor([100.0]), tl.tensor([100.0]))
     tensor([100.6931])
     """
     if input.dtype.kind != "c":
-        return xp.logaddexp(input, other)
+        return xp.logaddexp(input, other)  # type: ignore[no-any-return]
     first = xp.greater_equal(input.real, other.real)
     larger, smaller = xp.where(first, input, other), xp.where(first, other, input)
     same = xp.logical_and(xp.equal(input, other), xp.isinf(input.real))
@@ -157,7 +159,7 @@ derivatives(
 
 
 @pointwise(None, promotion="real float", aliases=("special.xlogy",), inplace_function=True)
-def xlogy(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
+def xlogy(xp: Namespace, input: Array | Number, other: Array | Number) -> Array:
     """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
 
     >>> tl.xlogy(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
@@ -167,7 +169,7 @@ def xlogy(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     return xp.where(zero, input.dtype.type(0), xp.multiply(input, xp.log(other)))
 
 
-def _xlogy_backward(grad: Any, input: Any, other: Any) -> Any:
+def _xlogy_backward(grad: Tensor, input: Tensor, other: Tensor | float) -> Tensor:
     if is_number(other):
         return xlogy(grad, other) if other > 0 else xlogy(grad, other).where(input != 0, 0)
     return xlogy(grad, other).where(((input == 0) & (other <= 0)).logical_not(), 0)
@@ -177,7 +179,7 @@ derivatives(xlogy, input=_xlogy_backward, other=lambda grad, input, other: grad 
 
 
 @pointwise(None, promotion="float", aliases=("special.expit",), inplace_function=True)
-def sigmoid(xp: Any, input: Tensor) -> Tensor:
+def sigmoid(xp: Namespace, input: Array) -> Array:
     """Return `1 / (1 + exp(-input))` for each element.
 
     >>> tl.sigmoid(tl.tensor([0.0, 100.0]))
@@ -187,15 +189,15 @@ def sigmoid(xp: Any, input: Tensor) -> Tensor:
     if input.ndim == 0 or input.dtype.kind not in "fc":
         return xp.true_divide(1, xp.add(result, 1))
     xp.add(result, 1, out=result)
-    return xp.reciprocal(result, out=result)
+    return xp.reciprocal(result, out=result)  # type: ignore[no-any-return]
 
 
-def _sigmoid_slope(upstream: Any, result: Any) -> Any:
+def _sigmoid_slope(upstream: Array, result: Array) -> Array:
     return raw_product(upstream, (1 - result) * result)
 
 
 @internal_pointwise(fast_kernel=_sigmoid_slope)
-def sigmoid_backward(xp: Any, upstream: Tensor, output: Tensor) -> Tensor:
+def sigmoid_backward(xp: Namespace, upstream: Array, output: Array) -> Array:
     """Return `upstream` times the derivative of sigmoid where it is `output`."""
     return _sigmoid_slope(upstream, output)
 
@@ -215,7 +217,7 @@ raw_derivatives(sigmoid, input=lambda grad, result: _sigmoid_slope(grad, result)
 
 
 @pointwise(None, promotion="real float", aliases=("special.logit",), inplace_function=True)
-def logit(xp: Any, input: Tensor, eps: float | None = None) -> Tensor:
+def logit(xp: Namespace, input: Array, eps: float | None = None) -> Array:
     """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
 
     With `eps`, elements are clamped to [eps, 1 - eps] first; without, elements outside [0, 1] give nan.
@@ -229,7 +231,7 @@ def logit(xp: Any, input: Tensor, eps: float | None = None) -> Tensor:
     return xp.log(xp.true_divide(input, xp.subtract(1, input)))
 
 
-def _logit_backward(grad: Any, input: Any, eps: Any) -> Any:
+def _logit_backward(grad: Tensor, input: Tensor, eps: float | None) -> Tensor:
     slope = grad / (input * (1 - input))
     if eps is None or eps < 0:
         return slope.where((input >= 0) & (input <= 1), math.nan)
@@ -240,7 +242,7 @@ derivatives(logit, input=_logit_backward)
 
 
 @pointwise(None, promotion=None, inplace_function=True)
-def ldexp(xp: Any, input: Tensor, other: Tensor) -> Tensor:
+def ldexp(xp: Namespace, input: Array, other: Array) -> Array:
     """Return `input * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
 
     Integer exponents keep a floating-point or complex dtype of `input`; integers in both give the default one.
@@ -249,14 +251,14 @@ def ldexp(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     tensor([ 2., 24.])
     """
     if input.dtype.kind == "f" and other.dtype.kind in "iu":
-        return xp.ldexp(input, other.astype(np.int32))
+        return xp.ldexp(input, other.astype(np.int32))  # type: ignore[no-any-return]
     if input.dtype.kind == "V" and other.dtype.kind in "iu":
-        return xp.ldexp(input.astype(np.float32), other.astype(np.int32)).astype(input.dtype)
+        return xp.ldexp(input.astype(np.float32), other.astype(np.int32)).astype(input.dtype)  # type: ignore[no-any-return]
     if input.dtype.kind == "c" and other.dtype.kind in "iu":
-        return xp.multiply(input, xp.ldexp(input.real.dtype.type(1), other.astype(np.int32)).astype(input.dtype))
+        return xp.multiply(input, xp.ldexp(input.real.dtype.type(1), other.astype(np.int32)).astype(input.dtype))  # type: ignore[no-any-return]
     # As an array: a scalar would count as a Python number.
     power = xp.asarray(xp.power(*promote_arithmetic("ldexp", xp, (2.0, other))))
-    return xp.multiply(*promote_arithmetic("ldexp", xp, (input, power)))
+    return xp.multiply(*promote_arithmetic("ldexp", xp, (input, power)))  # type: ignore[no-any-return]
 
 
 derivatives(
@@ -274,7 +276,7 @@ derivatives(
     own_operators=("__pow__",),
     own_inplace_operators=("__ipow__",),
 )
-def pow(xp: Any, input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
+def pow(xp: Namespace, input: Array | Number, exponent: Array | Number) -> Array:
     """Return `input` to the power of `exponent`, element by element, with broadcasting.
 
     Integers stay integers; a negative number as exponent raises RuntimeError for them, while negative exponents in a
@@ -290,10 +292,10 @@ def pow(xp: Any, input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
         inverse = xp.where(one, xp.power(input, xp.bitwise_and(exponent, 1)), zero)
         return xp.where(negative, inverse, xp.power(input, xp.where(negative, zero, exponent)))
     if input.dtype.kind == "b":
-        return xp.logical_or(input, xp.logical_not(exponent))
+        return xp.logical_or(input, xp.logical_not(exponent))  # type: ignore[no-any-return]
     if exponent.ndim == 0 and type(exponent) is np.ndarray and input.dtype.kind in "fc":
-        return input ** exponent.item()
-    return xp.power(input, exponent)
+        return input ** exponent.item()  # type: ignore[no-any-return]
+    return xp.power(input, exponent)  # type: ignore[no-any-return]
 
 
 def _power_of_base(grad: Any, input: Any, exponent: Any) -> Any:
@@ -304,7 +306,7 @@ def _power_of_base(grad: Any, input: Any, exponent: Any) -> Any:
     return (grad * conj(exponent * input ** (exponent - 1))).where(exponent != 0, 0)
 
 
-def _power_of_exponent(grad: Any, input: Any, exponent: Any, result: Any) -> Any:
+def _power_of_exponent(grad: Tensor, input: Tensor, exponent: Tensor, result: Tensor) -> Any:
     if is_number(input):  # In forward mode, which has the operands as they were passed.
         input = zeros_like(result) + input
     # 0 ** exponent is 0 on all sides of a positive exponent, where the product would be 0 * -inf.
@@ -330,14 +332,14 @@ def __rpow__(self: Tensor, other: Tensor | Number) -> Tensor:
     return pow(other, self)
 
 
-def _in_double(input: Any, exponent: Any) -> list[Any]:
+def _in_double(input: Tensor, exponent: Tensor | float) -> list[Any]:
     """Return base and exponent in double precision: complex if one of them is."""
     pair = (input, exponent)
     if not any(isinstance(o, TensorBase) for o in pair):
         wrong_type("float_power", "input", 1, input)
     found = any(isinstance(o, complex) or (isinstance(o, TensorBase) and o._tl_data.dtype.kind == "c") for o in pair)
     dtype, number = (complex128, complex) if found else (float64, float)
-    return [o.to(dtype) if isinstance(o, TensorBase) else number(o) for o in pair]  # type: ignore[attr-defined]
+    return [o.to(dtype) if isinstance(o, TensorBase) else number(o) for o in pair]
 
 
 @composite
@@ -376,11 +378,11 @@ def float_power_(self: Tensor, exponent: Tensor | Number) -> Tensor:
             f"float_power_(): the base given to float_power_ has dtype {dtype_name(self._tl_data.dtype)} but the "
             f"operation's result requires dtype {dtype_name(base._tl_data.dtype)}: convert it first"
         )
-    return self.pow_(exponent)
+    return self.pow_(exponent)  # type: ignore[no-any-return]
 
 
 @pointwise(None, inplace_function=True)
-def square(xp: Any, input: Tensor) -> Tensor:
+def square(xp: Namespace, input: Array) -> Array:
     """Return the square of each element.
 
     Booleans give int64; every other dtype stays.
@@ -409,7 +411,7 @@ raw_derivatives(sqrt, input=lambda grad, result: raw_quotient(grad, 2 * result))
 
 
 @pointwise(None, promotion="float", inplace_function=True)
-def rsqrt(xp: Any, input: Tensor) -> Tensor:
+def rsqrt(xp: Namespace, input: Array) -> Array:
     """Return the reciprocal of the square root of each element.
 
     >>> tl.rsqrt(tl.tensor([4.0, 0.25]))
@@ -423,13 +425,13 @@ derivatives(rsqrt, input=lambda grad, result: -0.5 * grad * conj(result**3))
 
 # Not NumPy's ufunc of that name, which keeps integers.
 @pointwise(None, promotion="float", fast_kernel=lambda a: np.true_divide(1, a), inplace_function=True)
-def reciprocal(xp: Any, input: Tensor) -> Tensor:
+def reciprocal(xp: Namespace, input: Array) -> Array:
     """Return one divided by each element.
 
     >>> tl.reciprocal(tl.tensor([2, 4]))
     tensor([0.5000, 0.2500])
     """
-    return xp.reciprocal(input)
+    return xp.reciprocal(input)  # type: ignore[no-any-return]
 
 
 derivatives(reciprocal, input=lambda grad, result: -grad * conj(result * result))

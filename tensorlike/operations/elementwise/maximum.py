@@ -1,19 +1,21 @@
 """The larger and the smaller of two elements, and clamping between bounds."""
 
+# A declaration that names its ufunc has no body.
+# mypy: disable-error-code="empty-body"
 from __future__ import annotations
 
 from typing import Any
 
 from tensorlike.tensor.declarations.declare import derivatives, pointwise
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 
-def _of_larger(grad: Any, mine: Any, theirs: Any) -> Any:
+def _of_larger(grad: Tensor, mine: Tensor, theirs: Tensor) -> Tensor:
     # At a tie each gets half; nan makes neither comparison true and gives both the whole gradient.
     return (grad / 2).where(mine == theirs, grad).where((mine < theirs).logical_not(), 0)
 
 
-def _of_smaller(grad: Any, mine: Any, theirs: Any) -> Any:
+def _of_smaller(grad: Tensor, mine: Tensor, theirs: Tensor) -> Tensor:
     return (grad / 2).where(mine == theirs, grad).where((mine > theirs).logical_not(), 0)
 
 
@@ -90,7 +92,7 @@ derivatives(
 
 
 @pointwise(None, promotion="bounds", aliases=("clip",), out="exact", inplace_function=True)
-def clamp(xp: Any, input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
+def clamp(xp: Namespace, input: Array, min: Array | Number | None = None, max: Array | Number | None = None) -> Array:
     """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
     Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
@@ -113,11 +115,11 @@ def _clamp_of_input(grad: Any, input: Any, min: Any, max: Any) -> Any:
     return grad.where((input >= min) & (input <= max), 0)
 
 
-def _clamp_of_min(grad: Any, input: Any, min: Any, max: Any) -> Any:
+def _clamp_of_min(grad: Tensor, input: Tensor, min: Tensor, max: Tensor | None) -> Tensor:
     return grad.where(input < min if max is None else (min < max) & (input < min), 0)
 
 
-def _clamp_of_max(grad: Any, input: Any, min: Any, max: Any) -> Any:
+def _clamp_of_max(grad: Tensor, input: Tensor, min: Tensor | None, max: Tensor) -> Tensor:
     return grad.where(input > max if min is None else (max < min) | (input > max), 0)
 
 

@@ -21,7 +21,7 @@ from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dims import dim_tuple, one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_float, get_default_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..elementwise.complexes import conj
 from ..indexing.basic import along, part, place, slice_view
@@ -38,7 +38,7 @@ _COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
 # ------------------------------------------------------------------------------------------------- the three operations
 
 
-def _precise(input: Any) -> Any:
+def _precise(input: Array) -> Array:
     """Convert an array to a dtype that the transforms support: integers to the default floating-point dtype."""
     if input.dtype.kind in "biu":
         return input.astype(default_float())
@@ -47,12 +47,12 @@ def _precise(input: Any) -> Any:
     return input
 
 
-def _complexes(input: Any) -> Any:
+def _complexes(input: Array) -> Array:
     input = _precise(input)
     return input if input.dtype.kind == "c" else input.astype(_COMPLEX_OF[str(input.dtype)])
 
 
-def _fitted(tensor: Any, shape: tuple[int, ...]) -> Any:
+def _fitted(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Cut a tensor off, or pad it with zeros at the end, to `shape`: the adjoint of doing so in the forward pass."""
     had = tuple(tensor.shape)
     index = (*(slice(0, min(a, b)) for a, b in zip(had, shape, strict=True)), Ellipsis)
@@ -76,13 +76,13 @@ def _resized(shape: tuple[int, ...], sizes: tuple[int, ...], axes: tuple[int, ..
 
 @internal(name="fft_c2c")
 def transform(
-    xp: Any, input: Tensor, sizes: tuple[int, ...], axes: tuple[int, ...], norm: str | None, inverse: bool
-) -> Tensor:
+    xp: Namespace, input: Array, sizes: tuple[int, ...], axes: tuple[int, ...], norm: str | None, inverse: bool
+) -> Array:
     """Return the transform of a complex tensor over `axes`, each cut or padded to its size first."""
     array = _complexes(input)
     if not axes:
         return array.copy() if array is input else array
-    return (xp.fft.ifftn if inverse else xp.fft.fftn)(array, s=sizes, axes=axes, norm=norm)
+    return (xp.fft.ifftn if inverse else xp.fft.fftn)(array, s=sizes, axes=axes, norm=norm)  # type: ignore[no-any-return]
 
 
 derivatives(
@@ -95,12 +95,12 @@ derivatives(
 
 
 @internal(name="fft_r2c")
-def to_complex(xp: Any, input: Tensor, sizes: tuple[int, ...], axes: tuple[int, ...], norm: str | None) -> Tensor:
+def to_complex(xp: Namespace, input: Array, sizes: tuple[int, ...], axes: tuple[int, ...], norm: str | None) -> Array:
     """Return the transform of a real tensor: over the last of `axes` only the non-redundant half."""
-    return xp.fft.rfftn(_precise(input), s=sizes, axes=axes, norm=norm)
+    return xp.fft.rfftn(_precise(input), s=sizes, axes=axes, norm=norm)  # type: ignore[no-any-return]
 
 
-def _to_complex_backward(grad: Any, shape: Any, sizes: Any, axes: Any, norm: Any) -> Any:
+def _to_complex_backward(grad: Any, shape: Any, sizes: Any, axes: Any, norm: Any) -> Tensor:
     grad = _fitted(grad, _resized(tuple(grad.shape), sizes, axes))
     return _fitted(undispatched(transform)(grad, sizes, axes, OPPOSITE[norm], True).real, shape)
 
@@ -112,16 +112,18 @@ derivatives(
 
 
 @internal(name="fft_c2r")
-def to_real(xp: Any, input: Tensor, sizes: tuple[int, ...], axes: tuple[int, ...], norm: str | None) -> Tensor:
+def to_real(xp: Namespace, input: Array, sizes: tuple[int, ...], axes: tuple[int, ...], norm: str | None) -> Array:
     """Return the real tensor whose transform has `input` for its half over the last of `axes`."""
     array = _complexes(input)
     if not array.size:
         # NumPy does not initialise the memory of such a result.
         return xp.zeros(_resized(array.shape, sizes, axes), array.real.dtype)
-    return xp.fft.irfftn(array, s=sizes, axes=axes, norm=norm)
+    return xp.fft.irfftn(array, s=sizes, axes=axes, norm=norm)  # type: ignore[no-any-return]
 
 
-def _to_real_backward(grad: Any, shape: Any, sizes: Any, axes: Any, norm: Any) -> Any:
+def _to_real_backward(
+    grad: Tensor, shape: tuple[int, ...], sizes: Sequence[int], axes: Sequence[int], norm: str | None
+) -> Tensor:
     half = undispatched(to_complex)(grad, sizes, axes, OPPOSITE[norm])
     # A frequency that stands for itself and its mirror image counts twice.
     count, last = (sizes[-1] - 1) // 2, axes[-1]
@@ -141,7 +143,7 @@ derivatives(
 # ----------------------------------------------------------------------------------------------------------- arguments
 
 
-def _integers(function: str, argument: str, value: Any) -> tuple[int, ...]:
+def _integers(function: str, argument: str, value: int | Sequence[int]) -> tuple[int, ...]:
     try:
         return tuple([operator.index(v) for v in (value if isinstance(value, (tuple, list)) else (value,))])
     except TypeError:
@@ -152,8 +154,9 @@ def _integers(function: str, argument: str, value: Any) -> tuple[int, ...]:
 
 
 def sizes_and_axes(
-    function: str, input: Any, s: Any, dim: Any, norm: Any, *, half: str = "", real: bool = False
-) -> tuple[tuple[int, ...], tuple[int, ...], str | None]:
+    function: str, input: Tensor, s: int | Sequence[int] | None, dim: int | Sequence[int] | None, norm: str | None, *,
+    half: str = "", real: bool = False,
+) -> tuple[tuple[int, ...], tuple[int, ...], str | None]:  # fmt: skip
     """Return the sizes, the dimensions and the normalization of a transform; raise PyTorch's errors for invalid ones.
 
     `half` is "output" or "input" where that is half a spectrum, `real` whether only a real input will do.
@@ -214,7 +217,10 @@ class _Transform(NamedTuple):
     values: str
     rows: tuple[str, str]
 
-    def __call__(self, name: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -> Any:
+    def __call__(
+        self, name: str, input: Tensor, s: int | Sequence[int] | None, dim: int | Sequence[int] | None,
+        norm: str | None, out: Tensor | None,
+    ) -> Any:  # fmt: skip
         sizes, axes, norm = sizes_and_axes(name, input, s, dim, norm, half=self.half, real=self.half == "output")
         result: Any = self.run(input, sizes, axes, norm)
         return result if out is None else write_out(name, out, result._tl_data, input)
@@ -225,7 +231,7 @@ class _Transform(NamedTuple):
         def along_one(
             input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
         ) -> Tensor:
-            return self(self.name, input, None if n is None else (n,), (dim,), norm, out)
+            return self(self.name, input, None if n is None else (n,), (dim,), norm, out)  # type: ignore[no-any-return]
 
         length = "`2 * (size - 1)`, which assumes an even one" if self.half == "input" else "its own size"
         refused = "half precision, complex elements" if self.half == "output" else "half precision"
@@ -249,7 +255,7 @@ class _Transform(NamedTuple):
             input: Tensor, s: Sequence[int] | int | None = None, dim: Sequence[int] | int = (-2, -1),
             norm: str | None = None, *, out: Tensor | None = None,
         ) -> Tensor:  # fmt: skip
-            return self(name, input, s, dim, norm, out)
+            return self(name, input, s, dim, norm, out)  # type: ignore[no-any-return]
 
         over_two.__doc__ = self._doc_of_many("2", "two dimensions", "the two dimensions `dim`")
         return _composite(over_two, name=name)
@@ -262,7 +268,7 @@ class _Transform(NamedTuple):
             input: Tensor, s: Sequence[int] | int | None = None, dim: Sequence[int] | int | None = None,
             norm: str | None = None, *, out: Tensor | None = None,
         ) -> Tensor:  # fmt: skip
-            return self(name, input, s, dim, norm, out)
+            return self(name, input, s, dim, norm, out)  # type: ignore[no-any-return]
 
         over = "the dimensions `dim`, all of them unless `dim` or `s` is given"
         over_several.__doc__ = self._doc_of_many("n", "several dimensions", over)
@@ -346,7 +352,10 @@ ihfft, ihfft2, ihfftn = _IHFFT.along_one(), _IHFFT.over_two(), _IHFFT.over_sever
 # ---------------------------------------------------------------------------------------------- frequencies and shifts
 
 
-def _frequencies(name: str, make: Any, n: Any, d: Any, out: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+def _frequencies(
+    name: str, make: Callable[..., Any], n: int, d: float, out: Tensor | None, dtype: Dtype | None, device: Any,
+    requires_grad: bool,
+) -> Tensor:  # fmt: skip
     if not hasattr(n, "__index__"):
         raise TypeError(f"{name}(): argument 'n' (position 1) must be int, not {type(n).__name__}")
     if n < 0:
@@ -392,15 +401,15 @@ def rfftfreq(
     return _frequencies("rfftfreq", _one_sided, n, d, out, dtype, device, requires_grad)
 
 
-def _two_sided(n: int) -> Any:
+def _two_sided(n: int) -> Array:
     return np.concatenate([np.arange(0, (n + 1) // 2), np.arange(-(n // 2), 0)])
 
 
-def _one_sided(n: int) -> Any:
+def _one_sided(n: int) -> Array:
     return np.arange(n // 2 + 1)
 
 
-def _shifted(name: str, input: Any, dim: Any, sign: int) -> Any:
+def _shifted(name: str, input: Tensor, dim: int | Sequence[int] | None, sign: int) -> Tensor:
     require_tensor(name, input)
     shape = input._tl_data.shape
     axes = range(len(shape)) if dim is None else dim_tuple(dim, len(shape)) or ()

@@ -16,7 +16,7 @@ from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_float, dtype_of
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.layouts import check_layout
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Number, Tensor
 
 _WINDOWS = "tensorlike.signal.windows"
 
@@ -30,7 +30,7 @@ _NUTTALL = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
 # periodic one.
 
 
-def _cosines(count: int, span: int, weights: Sequence[float]) -> Any:
+def _cosines(count: int, span: int, weights: Sequence[float]) -> Array:
     angles = 2 * np.pi * np.arange(count) / span
     found = np.zeros(count)
     for order, weight in enumerate(weights):
@@ -38,11 +38,11 @@ def _cosines(count: int, span: int, weights: Sequence[float]) -> Any:
     return found
 
 
-def _triangle(count: int, span: int) -> Any:
+def _triangle(count: int, span: int) -> Array:
     return 1 - np.abs(2 * np.arange(count) / span - 1)
 
 
-def _kaiser(count: int, span: int, beta: float) -> Any:
+def _kaiser(count: int, span: int, beta: float) -> Array:
     across = 2 * np.arange(count) / span - 1
     return np.i0(beta * np.sqrt(np.maximum(1 - across * across, 0))) / np.i0(beta)
 
@@ -55,11 +55,13 @@ def _exponential(count: int, span: int, tau: float, center: float | None) -> Any
     return np.exp(-np.abs(np.arange(count) - (span / 2 if center is None else center)) / tau)
 
 
-def _arch(count: int, span: int) -> Any:
+def _arch(count: int, span: int) -> Array:
     return np.sin(np.pi * (np.arange(count) + 0.5) / (span + 1))
 
 
-def _values(function: Callable[..., Any], count: int, periodic: bool, *arguments: Any) -> Any:
+def _values(
+    function: Callable[..., Any], count: int, periodic: bool, *arguments: float | Sequence[float] | None
+) -> Any:
     """Return a window in double precision; a single element is 1, whatever the formula."""
     if count < 2:
         return np.ones(count)
@@ -70,9 +72,9 @@ def _values(function: Callable[..., Any], count: int, periodic: bool, *arguments
 
 
 def _made(
-    name: str, function: Callable[..., Any], M: Any, sym: bool, dtype: Any, layout: Any, device: Any,
-    requires_grad: bool, *arguments: Any,
-) -> Any:  # fmt: skip
+    name: str, function: Callable[..., Any], M: float, sym: bool, dtype: Dtype | None, layout: Any, device: Any,
+    requires_grad: bool, *arguments: float | Sequence[float] | None,
+) -> Tensor:  # fmt: skip
     wanted = default_float() if dtype is None else as_numpy_dtype(dtype, name)
     if isinstance(M, bool) or not hasattr(M, "__index__"):
         raise TypeError(f"{name}(): argument 'M' (position 1) must be int, not {type(M).__name__} ({M!r})")
@@ -93,7 +95,9 @@ _window = partial(
 )
 
 
-def _fixed_window(kind: str, shape: str, values: str, function: Callable[..., Any], *arguments: Any) -> None:
+def _fixed_window(
+    kind: str, shape: str, values: str, function: Callable[..., Any], *arguments: tuple[float, ...]
+) -> None:
     """Declare a window without parameters: its name is `kind` in small letters, `values` the inner three of five."""
     name = kind.lower()
 
@@ -215,9 +219,9 @@ def kaiser(
 
 
 def _older(
-    name: str, function: Callable[..., Any], window_length: Any, periodic: bool, dtype: Any, layout: Any, device: Any,
-    requires_grad: bool, *arguments: Any,
-) -> Any:  # fmt: skip
+    name: str, function: Callable[..., Any], window_length: float, periodic: bool, dtype: Dtype | None, layout: Any,
+    device: Any, requires_grad: bool, *arguments: float | tuple[float, ...],
+) -> Tensor:  # fmt: skip
     wanted = default_float() if dtype is None else as_numpy_dtype(dtype, name)
     if isinstance(window_length, bool) or not hasattr(window_length, "__index__"):
         raise TypeError(
@@ -312,9 +316,9 @@ def kaiser_window(
 # ---------------------------------------------------------------------------------------------------- logarithmic scale
 
 
-def _number(value: Any, argument: str) -> Any:
+def _number(value: Tensor | int | str, argument: str) -> Any:
     if isinstance(value, TensorBase):
-        return value.item()  # type: ignore[attr-defined]
+        return value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float, complex)):
         raise TypeError(f"logspace(): argument '{argument}' must be Number, not {type(value).__name__}")
     return value
@@ -348,6 +352,6 @@ def logspace(
     return finish_sequence(array, requires_grad, "logspace", out, device)
 
 
-def _powers(first: Any, last: Any, steps: int, base: Any, dtype: Any) -> Any:
+def _powers(first: float, last: int, steps: int, base: float, dtype: np.dtype[Any]) -> Array:
     found = np.power(base + 0.0, np.linspace(first, last, steps))
     return np.trunc(found).astype(dtype) if dtype.kind in "iu" else found.astype(dtype)

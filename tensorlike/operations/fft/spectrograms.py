@@ -23,7 +23,7 @@ from .fourier_functions import to_complex, to_real, transform
 _full, _half, _real = undispatched(transform), undispatched(to_complex), undispatched(to_real)
 
 
-def _called(function: str, input: Any, **arguments: Any) -> str:
+def _called(function: str, input: Tensor, **arguments: Any) -> str:
     """Return the text of the call for error messages."""
     shown = [f"{dtype_name(input._tl_data.dtype)}Tensor{list(input.shape)}"]
     for name, value in arguments.items():
@@ -33,11 +33,11 @@ def _called(function: str, input: Any, **arguments: Any) -> str:
     return f"{function}({', '.join(shown)})"
 
 
-def _is_complex(tensor: Any) -> bool:
+def _is_complex(tensor: Tensor | None) -> bool:
     return tensor is not None and tensor._tl_data.dtype.kind == "c"
 
 
-def _whole_window(window: Any, like: Any, win_length: int, n_fft: int) -> Any:
+def _whole_window(window: Tensor | None, like: Tensor, win_length: int, n_fft: int) -> Tensor:
     """Return the window centred in `n_fft` elements and padded with zeros; without one, a window of ones."""
     if window is None:
         window = ones(win_length, dtype=dtype_of(real_dtype(like._tl_data.dtype)), device=like.device)
@@ -45,11 +45,11 @@ def _whole_window(window: Any, like: Any, win_length: int, n_fft: int) -> Any:
     return _padded(window, before, n_fft - win_length - before) if win_length != n_fft else window
 
 
-def _padded(tensor: Any, before: int, after: int) -> Any:
+def _padded(tensor: Tensor, before: int, after: int) -> Tensor:
     return pad(tensor, (before, after))
 
 
-def _centered(input: Any, n_fft: int, pad_mode: str) -> Any:
+def _centered(input: Tensor, n_fft: int, pad_mode: str) -> Tensor:
     # All padding modes but "constant" require batch and channel dimensions.
     shape = tuple(input.shape)
     wide = input.reshape((*(1,) * (3 - len(shape)), *shape)) if len(shape) < 3 else input
@@ -65,18 +65,10 @@ def _centered(input: Any, n_fft: int, pad_mode: str) -> Any:
 
 @composite(method=True)
 def stft(
-    input: Tensor,
-    n_fft: int,
-    hop_length: int | None = None,
-    win_length: int | None = None,
-    window: Tensor | None = None,
-    center: bool = True,
-    pad_mode: str = "reflect",
-    normalized: bool = False,
-    onesided: Any = None,
-    return_complex: bool | None = None,
-    align_to_window: bool | None = None,
-) -> Tensor:
+    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
+    onesided: Any = None, return_complex: bool | None = None, align_to_window: bool | None = None,
+) -> Tensor:  # fmt: skip
     """Return the short-time Fourier transform: window overlapping frames of the signal and transform each.
 
     Takes a signal of shape (time) or (batch, time); the result is (frequency, frame) or (batch, frequency, frame).
@@ -138,7 +130,9 @@ def stft(
     return found if return_complex or return_complex is None else view_as_real(found)
 
 
-def _check_stft(call: str, signal: Any, n_fft: int, hop: int, width: int, window: Any, align: Any) -> None:
+def _check_stft(
+    call: str, signal: Tensor, n_fft: int, hop: int, width: int, window: Tensor | None, align: bool | None
+) -> None:
     if signal._tl_data.dtype.kind not in "fc":
         raise RuntimeError(f"{call}: expected a tensor of floating point or complex values")
     if not 1 <= signal.dim() <= 2:
@@ -159,7 +153,9 @@ def _check_stft(call: str, signal: Any, n_fft: int, hop: int, width: int, window
         )
 
 
-def _check_istft(call: str, input: Any, n_fft: int, hop: int, width: int, window: Any, onesided: bool) -> None:
+def _check_istft(
+    call: str, input: Tensor, n_fft: int, hop: int, width: int, window: Tensor | None, onesided: bool
+) -> None:
     if input.numel() == 0:
         raise RuntimeError(f"{call}: input tensor cannot be empty.")
     if input.dim() not in (2, 3):
@@ -183,7 +179,7 @@ def _check_istft(call: str, input: Any, n_fft: int, hop: int, width: int, window
         raise RuntimeError(f"{call}: Invalid window shape. window has to be 1D and length of `win_length`")
 
 
-def _overlapped(pieces: Any, hop: int) -> Any:
+def _overlapped(pieces: Tensor, hop: int) -> Tensor:
     """Overlap-add frames of shape (batch, frame, time), each starting `hop` after the one before."""
 
     batch, count, size = pieces.shape
@@ -197,17 +193,10 @@ def _overlapped(pieces: Any, hop: int) -> Any:
 
 @composite(method=True)
 def istft(
-    input: Tensor,
-    n_fft: int,
-    hop_length: int | None = None,
-    win_length: int | None = None,
-    window: Tensor | None = None,
-    center: bool = True,
-    normalized: bool = False,
-    onesided: bool | None = None,
-    length: int | None = None,
-    return_complex: bool = False,
-) -> Tensor:
+    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    window: Tensor | None = None, center: bool = True, normalized: bool = False, onesided: bool | None = None,
+    length: int | None = None, return_complex: bool = False,
+) -> Tensor:  # fmt: skip
     """Return the signal whose short-time Fourier transform is the complex tensor `input`, in the least squares sense.
 
     Inverts `stft`, with the parameters that it was called with. Raises RuntimeError for shapes that do not match, and
@@ -262,7 +251,9 @@ def istft(
     return _cut(call, signal, weights, n_fft, center, length, batch=spectrum.dim() == 3)
 
 
-def _cut(call: str, signal: Any, weights: Any, n_fft: int, center: bool, length: Any, *, batch: bool) -> Any:
+def _cut(
+    call: str, signal: Tensor, weights: Tensor, n_fft: int, center: bool, length: int | None, *, batch: bool
+) -> Tensor:
     """Return the requested part of the signal, divided by the sum of the squared windows."""
     total = signal.shape[1]
     start = n_fft // 2 if center else 0

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.backends import scatter_add
+from tensorlike.tensor.types import Array, Namespace
 
 
 def _steps(shape: tuple[int, ...]) -> list[int]:
@@ -18,7 +19,7 @@ def _steps(shape: tuple[int, ...]) -> list[int]:
     return steps
 
 
-def grid_positions(xp: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any:
+def grid_positions(xp: Namespace, shape: tuple[int, ...], dim: int, index: Array) -> Array:
     """Return the flat positions of the elements that `index` names along `dim`, as in `gather`."""
     positions = index * _steps(shape)[dim] if len(shape) > 1 else index
     for d, step in enumerate(_steps(shape)):
@@ -28,14 +29,14 @@ def grid_positions(xp: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any
     return positions
 
 
-def row_positions(xp: Any, shape: tuple[int, ...], dim: int, index: Any) -> Any:
+def row_positions(xp: Namespace, shape: tuple[int, ...], dim: int, index: Array) -> Array:
     """Return the flat positions of the slices that a one-dimensional `index` names along `dim`."""
     column = index.reshape((-1,) + (1,) * (len(shape) - dim - 1))
     wide = (*shape[:dim], index.shape[0], *shape[dim + 1 :])
     return grid_positions(xp, shape, dim, xp.broadcast_to(column, wide))
 
 
-def combine_at(xp: Any, ufunc: Any, target: Any, positions: Any, values: Any) -> None:
+def combine_at(xp: Namespace, ufunc: Any, target: Array, positions: Array, values: Array) -> None:
     """Apply `target[position] = ufunc(target[position], value)` for each value at its flat position, in place.
 
     The index is one flat array: NumPy's `ufunc.at` takes 1 ns an element for that, 50 ns for several arrays.
@@ -55,7 +56,7 @@ def combine_at(xp: Any, ufunc: Any, target: Any, positions: Any, values: Any) ->
         target[...] = flat.reshape(target.shape)
 
 
-def add_at(xp: Any, target: Any, index: tuple[Any, ...], values: Any) -> None:
+def add_at(xp: Namespace, target: Array, index: tuple[Any, ...], values: Array) -> None:
     """Compute `target[index] += values`, adding twice to an element that is named twice.
 
     `index` has full slices and arrays, as advanced indexing reads it.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 
 def declared(function: Any) -> Any:
@@ -20,7 +20,7 @@ def along(dim: int, *index: Any) -> tuple[Any, ...]:
     return (*(slice(None),) * dim, *index, Ellipsis)
 
 
-def writable(view: Any, source: Any) -> Any:
+def writable(view: Array, source: Array) -> Array:
     """Make `view` writable if `source` is, and return it: NumPy returns some views read-only."""
     if isinstance(view, np.ndarray) and source.flags.writeable:
         view.flags.writeable = True
@@ -28,7 +28,7 @@ def writable(view: Any, source: Any) -> Any:
 
 
 @internal()
-def place(xp: Any, input: Tensor, shape: tuple[int, ...], index: tuple[Any, ...]) -> Tensor:
+def place(xp: Namespace, input: Array, shape: tuple[int, ...], index: tuple[Any, ...]) -> Array:
     """Return zeros of the given shape with `input` at a basic index."""
     result = xp.zeros(shape, input.dtype)
     result[index] = input
@@ -39,9 +39,9 @@ def _view(name: str) -> Any:
     # One declaration for each name of PyTorch's nodes. An `index` ends in Ellipsis, so that the result is always an
     # array.
     @internal(name=name, view=True)
-    def basic(xp: Any, input: Tensor, index: tuple[Any, ...]) -> Tensor:
+    def basic(xp: Namespace, input: Array, index: tuple[Any, ...]) -> Array:
         """Return the view of `input` at a basic index."""
-        return input[index]
+        return input[index]  # type: ignore[no-any-return]
 
     derivatives(basic, input=lambda grad, input_shape, index: undispatched(place)(grad, input_shape, index))
     return declared(basic)
@@ -53,9 +53,9 @@ unsqueeze_view = _view("unsqueeze")
 alias = _view("alias")
 
 
-def part(view: Any, tensor: Any, index: tuple[Any, ...]) -> Any:
+def part(view: Any, tensor: Tensor, index: tuple[Any, ...]) -> Tensor:
     """Return the part of a tensor at a basic index, recorded as `view`, one of the four declarations above."""
-    return view.record_view(tensor._tl_data[index], tensor, index)
+    return view.record_view(tensor._tl_data[index], tensor, index)  # type: ignore[no-any-return]
 
 
 derivatives(place, input=lambda grad, index: part(slice_view, grad, index))

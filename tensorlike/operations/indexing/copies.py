@@ -16,7 +16,7 @@ from tensorlike.tensor.declarations.runtime import as_array, dtype_name, guarded
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.layouts import contiguous_format
 from tensorlike.tensor.memory.views import geometry_of, layout_of
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..memory.inplace import write_strided
 from ..shape.joining import chunk, split, split_with_sizes
@@ -27,7 +27,7 @@ from .basic import along, part, slice_view
 from .written_values import as_written
 
 
-def _require_both(function: str, input: Any, src: Any) -> None:
+def _require_both(function: str, input: Tensor, src: Tensor) -> None:
     require_tensor(function, input)
     require_tensor(function, src, "src", 2)
 
@@ -36,7 +36,7 @@ def _require_both(function: str, input: Any, src: Any) -> None:
 
 
 @internal(name="slice_scatter")
-def _replaced(xp: Any, input: Tensor, src: Tensor, index: tuple[Any, ...]) -> Tensor:
+def _replaced(xp: Namespace, input: Array, src: Array, index: tuple[Any, ...]) -> Array:
     """Return `input` with `src` at a basic index."""
     result = input.copy()
     target = result[index]
@@ -133,7 +133,7 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor
     return result if out is None else write_out("narrow_copy", out, result._tl_data, input, rule="exact")
 
 
-def _copies(parts: Any) -> tuple[Any, ...]:
+def _copies(parts: tuple[Tensor, ...]) -> tuple[Any, ...]:
     return tuple([undispatched(clone)(p) for p in parts])
 
 
@@ -189,7 +189,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
 
 
 @guarded
-def _coordinates(array: Any, wanted: tuple[int, ...], count: int) -> tuple[Any, ...]:
+def _coordinates(array: Array, wanted: tuple[int, ...], count: int) -> tuple[Any, ...]:
     if array.size and (int(array.min()) < 0 or int(array.max()) >= count):
         raise ValueError(f"unravel_index(): an index is out of bounds for shape {wanted}, which has {count} elements")
     found = []

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.declarations.declare import composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.declarations.runtime import broadcast_error, dtype_name
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..reductions.axes import restored
 from ..shape.expanding import expand
@@ -20,7 +18,7 @@ from .index_checks import check_bounds, check_dims, check_elements, check_range,
 
 
 @primitive(out=True, disjoint=("input", "index"))
-def index_select(xp: Any, input: Tensor, dim: int, index: Tensor) -> Tensor:
+def index_select(xp: Namespace, input: Array, dim: int, index: Array) -> Array:
     """Return the slices of `input` along `dim` selected by a vector of indices, in its order.
 
     Raises IndexError for an index out of range, and RuntimeError unless `index` is int32 or int64.
@@ -41,7 +39,7 @@ def index_select(xp: Any, input: Tensor, dim: int, index: Tensor) -> Tensor:
     check_range(
         xp, vector, input.shape[where], IndexError, "index_select(): index {index} out of range in self, of size {size}"
     )
-    return xp.take(input, vector, axis=where)
+    return xp.take(input, vector, axis=where)  # type: ignore[no-any-return]
 
 
 derivatives(
@@ -53,7 +51,7 @@ derivatives(
 
 
 @primitive(out=True, disjoint=("input", "index"))
-def take(xp: Any, input: Tensor, index: Tensor) -> Tensor:
+def take(xp: Namespace, input: Array, index: Array) -> Array:
     """Return the elements of the flattened `input` selected by `index`; negative indices count from the end.
 
     Raises IndexError for an index out of range, and RuntimeError unless `index` is int64.
@@ -66,7 +64,7 @@ def take(xp: Any, input: Tensor, index: Tensor) -> Tensor:
     if not input.size and index.size:
         raise IndexError("take(): tried to take from an empty tensor")
     check_elements(xp, "take", index, input.size)
-    return xp.take(input.reshape(-1), index)
+    return xp.take(input.reshape(-1), index)  # type: ignore[no-any-return]
 
 
 derivatives(
@@ -76,7 +74,7 @@ derivatives(
 
 
 @primitive(out=True, disjoint=("input",))
-def gather(xp: Any, input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+def gather(xp: Namespace, input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """Gather the elements of `input` selected by `index` along `dim`, each at the position of its index.
 
     `index` has as many dimensions as `input` and is no larger apart from `dim`. Raises RuntimeError when it is, or for
@@ -156,13 +154,13 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
 
 
 @internal()
-def pick_along(xp: Any, input: Tensor, index: Tensor, dim: int, repeats: bool = False) -> Tensor:
+def pick_along(xp: Namespace, input: Array, index: Array, dim: int, repeats: bool = False) -> Array:
     """Return the elements of `input` at `index` along `dim`; `repeats` says that an index may come twice."""
     return xp.take_along_axis(input, index, dim) if input.ndim else input.copy()
 
 
 @internal()
-def place_along(xp: Any, input: Tensor, index: Tensor, dim: int, size: int, repeats: bool = False) -> Tensor:
+def place_along(xp: Namespace, input: Array, index: Array, dim: int, size: int, repeats: bool = False) -> Array:
     """Return zeros, `size` of them along `dim`, with `input` at `index`; with `repeats`, summed over equal indices."""
     if not input.ndim:
         return input.copy()
@@ -190,7 +188,7 @@ derivatives(
 )
 
 
-def place_picked(grad: Any, indices: Any, shape: tuple[int, ...], dim: int, keepdim: bool) -> Any:
+def place_picked(grad: Tensor, indices: Tensor, shape: tuple[int, ...], dim: int, keepdim: bool) -> Tensor:
     """Return the gradient of a reduction that picked one element for each result."""
     if not shape:
         return grad

@@ -25,7 +25,7 @@ from tensorlike.tensor.declarations.declare import composite, derivatives, inter
 from tensorlike.tensor.declarations.runtime import as_array, device_guard, dtype_name, many, run_quietly
 from tensorlike.tensor.memory.views import bump, check_overlap, check_partial_overlap
 from tensorlike.tensor.tensor import Tensor as TensorType
-from tensorlike.tensor.types import Indices, Number, Tensor
+from tensorlike.tensor.types import Array, Indices, Namespace, Number, Tensor
 
 from ..memory.inplace import copy_into, fill
 from ..shape.expanding import expand
@@ -53,7 +53,7 @@ def _index_tuple(indices: Sequence[Any], dims: Sequence[int]) -> tuple[Any, ...]
     return tuple(i for i in found if i is not None)
 
 
-def _explain(array: Any, indices: Sequence[Any], dims: Sequence[int]) -> None:
+def _explain(array: Array, indices: Sequence[Any], dims: Sequence[int]) -> None:
     """Raise PyTorch's error for an invalid index; return if it is valid."""
     shapes = []
     for index, dim in zip(indices, dims, strict=True):
@@ -85,7 +85,7 @@ def _explain(array: Any, indices: Sequence[Any], dims: Sequence[int]) -> None:
         ) from None
 
 
-def _check_masks(array: Any, indices: Sequence[Any], dims: Sequence[int]) -> None:
+def _check_masks(array: Array, indices: Sequence[Any], dims: Sequence[int]) -> None:
     # NumPy accepts a mask of the wrong shape along a dimension of size 1.
     for index, dim in zip(indices, dims, strict=True):
         if index.dtype.kind == "b" and index.shape != array.shape[dim : dim + index.ndim]:
@@ -93,22 +93,22 @@ def _check_masks(array: Any, indices: Sequence[Any], dims: Sequence[int]) -> Non
 
 
 @internal(name="index")
-def _index(xp: Any, input: Tensor, indices: Sequence[Tensor], dims: Sequence[int]) -> Tensor:
+def _index(xp: Namespace, input: Array, indices: Sequence[Array], dims: Sequence[int]) -> Array:
     """Return the elements of `input` selected by index tensors, each applied to the dimensions from its entry in `dims`
     on.
     """
     _check_masks(input, indices, dims)
     try:
-        return input[_index_tuple(indices, dims)]
+        return input[_index_tuple(indices, dims)]  # type: ignore[no-any-return]
     except IndexError:
         _explain(input, indices, dims)
         raise
 
 
 @internal(name="index_put", write=True, disjoint=("indices", "values"), overlapping="tensor[indices] = tensor")
-def _index_put(
-    xp: Any, input: Tensor, indices: Sequence[Tensor], values: Tensor, dims: Sequence[int], accumulate: bool
-) -> Tensor:
+def _index_put(  # type: ignore[return]
+    xp: Namespace, input: Array, indices: Sequence[Array], values: Array, dims: Sequence[int], accumulate: bool
+) -> Array:
     """Return `input` with `values` written, or added, to the elements selected by index tensors."""
     _check_masks(input, indices, dims)
     index = _index_tuple(indices, dims)
@@ -119,7 +119,7 @@ def _index_put(
             raise ValueError
         if accumulate:
             add_at(xp, input, index, values)
-            return
+            return  # type: ignore[return-value]
         input[index] = values
     except (IndexError, ValueError, TypeError):  # TypeError is what NumPy raises for values of a mask.
         _explain(input, indices, dims)
@@ -143,7 +143,7 @@ def _value_mismatch(values: Any, chosen: Any) -> RuntimeError:
 elements, _set = undispatched(_index), undispatched(_index_put)
 
 
-def _zeros(grad: Any, shape: tuple[int, ...]) -> Any:
+def _zeros(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     return grad._tl_zeros(shape, grad._tl_data.dtype)
 
 
@@ -163,10 +163,10 @@ derivatives(
 # --------------------------------------------------------------------------------------------------- x[index]
 
 
-def _viewed(tensor: Any, parsed: Parsed) -> Any:
+def _viewed(tensor: Tensor, parsed: Parsed) -> Tensor:
     """Return the view that the basic part of an index makes."""
     index = (*parsed.basic, Ellipsis)
-    return parsed.last.record_view(as_array(tensor._tl_data[index]), tensor, index)
+    return parsed.last.record_view(as_array(tensor._tl_data[index]), tensor, index)  # type: ignore[no-any-return]
 
 
 def _is_trivial(parsed: Parsed) -> bool:
@@ -189,7 +189,7 @@ def _is_basic(index: tuple[Any, ...]) -> bool:
     return True
 
 
-def _basic_view(array: Any, index: Any) -> Any:
+def _basic_view(array: Array, index: Any) -> Array | None:
     """Return the view of an array at an index that is basic in NumPy and PyTorch alike, None for any other."""
     kind = type(index)
     if kind is tuple:
@@ -198,7 +198,7 @@ def _basic_view(array: Any, index: Any) -> Any:
     elif kind is not int and not (kind is slice and index.step is None):
         return None
     try:
-        result = array[index]
+        result: Array | None = array[index]
         if type(result) is not np.ndarray:
             result = array[(*index, ...) if kind is tuple else (index, ...)]
     except (IndexError, TypeError):
@@ -207,7 +207,7 @@ def _basic_view(array: Any, index: Any) -> Any:
     return result
 
 
-def _names_elements(array: Any, index: Any) -> bool:
+def _names_elements(array: Array, index: Array) -> bool:
     """Return whether a tensor alone is an index that needs no parsing: a vector of indices, or a mask."""
     return index.dtype in _DIRECT and 0 < index.ndim <= max(array.ndim, 1) and type(index) is type(array)
 
@@ -241,7 +241,7 @@ def _getitem(self: Tensor, index: Indices) -> Tensor:
     view = _basic_view(array, index)
     if view is not None:
         complete = (*index, Ellipsis) if type(index) is tuple and Ellipsis not in index else index
-        return _last_view(index).record_view(view, self, complete)
+        return _last_view(index).record_view(view, self, complete)  # type: ignore[no-any-return]
     if type(index) is TensorType and _names_elements(array, index._tl_data):
         # The most common index tensor: a vector of indices, or a mask.
         return elements(self, [index], [0])
@@ -278,7 +278,7 @@ def _stripped(value: Any, shape: tuple[int, ...]) -> Any:
     return undispatched(reshape)(value, short) if lead else value
 
 
-def _assigned(value: Any, target: Any) -> Any:
+def _assigned(value: Any, target: Array) -> Any:
     """Convert the assigned value to a tensor on the device of `target`, or a number."""
     if isinstance(value, TensorBase):
         array = value._tl_data
@@ -302,12 +302,12 @@ def _has_history(tensor: Any) -> bool:
     return tensor._tl_tracked and not no_history(tensor)
 
 
-def _write_plain(self: Any, parsed: Parsed, value: Any) -> None:
+def _write_plain(self: Tensor, parsed: Parsed, value: Tensor | int) -> None:
     """Write to a tensor that does not require grad, without recording a view."""
     _write_to(self, as_array(self._tl_data[(*parsed.basic, Ellipsis)]), value)
 
 
-def _write_to(self: Any, target: Any, value: Any) -> None:
+def _write_to(self: Any, target: Array, value: Any) -> None:
     """Write a number or a tensor to `target`, a view of the memory of `self`."""
     check_overlap(target, "__setitem__")
     if self._tl_meta is not None and self._tl_meta.inference:
@@ -325,7 +325,9 @@ def _write_to(self: Any, target: Any, value: Any) -> None:
     bump(self)
 
 
-def _put_value(array: Any, parts: Sequence[Any], dims: Sequence[int], value: Any, accumulate: bool = False) -> Any:
+def _put_value(
+    array: Array, parts: Sequence[Any], dims: Sequence[int], value: TensorBase, accumulate: bool = False
+) -> Any:
     """Return the tensor that is written to elements of `array`: a single one for a mask is converted to its dtype.
 
     Raises RuntimeError for one of another dtype otherwise.
@@ -388,11 +390,11 @@ def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
         else:
             declared(fill).write_in_place("__setitem__", view, value, overlapping=False)
         return
-    target = self if _is_trivial(parsed) else _viewed(self, parsed)
+    target = self if _is_trivial(parsed) else _viewed(self, parsed)  # type: ignore[assignment]
     if isinstance(value, TensorBase):
         while value._tl_data.shape[:1] == (1,):
             value = undispatched(reshape)(value, value._tl_data.shape[1:])
-        value = _put_value(target._tl_data, parsed.tensors, parsed.dims, value)
+        value = _put_value(target._tl_data, parsed.tensors, parsed.dims, value)  # type: ignore[union-attr]
     else:
         value = wrap(transfer(np.asarray(converted_number(value, array.dtype)), device_of(array)))
     try:
@@ -422,7 +424,9 @@ TensorType.__delitem__ = _delitem  # type: ignore[attr-defined]
 # ------------------------------------------------------------------------------------------------------- index_put
 
 
-def _named(input: Any, indices: Any, values: Any, accumulate: bool, function: str) -> tuple[list[Any], list[int], Any]:
+def _named(
+    input: Tensor, indices: Tensor | Sequence[Tensor], values: Tensor, accumulate: bool, function: str
+) -> tuple[list[Any], list[int], Any]:
     require_tensor(function, input)
     many(function, "indices", 2, indices)
     require_tensor(function, values, "values", 3)
@@ -468,4 +472,4 @@ def index_put_(self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumu
     parts, dims, given = _named(self, indices, values, accumulate, "index_put_")
     if accumulate:
         check_overlap(self._tl_data, "index_put_")  # Each of the overlapping elements would be added to by itself.
-    return declared(_index_put).write_in_place("index_put_", self, _without(parts, self), given, dims, accumulate)
+    return declared(_index_put).write_in_place("index_put_", self, _without(parts, self), given, dims, accumulate)  # type: ignore[no-any-return]

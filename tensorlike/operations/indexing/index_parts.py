@@ -15,6 +15,7 @@ from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.backends import device_of, transfer
 from tensorlike.tensor.creation.filled import array_from
 from tensorlike.tensor.declarations.runtime import dtype_name
+from tensorlike.tensor.types import Array
 
 from .basic import alias, select_view, slice_view, unsqueeze_view
 
@@ -58,7 +59,7 @@ def _invalid(item: Any) -> IndexError:
     )
 
 
-def part_of(item: Any, array: Any) -> Any:
+def part_of(item: Any, array: Array) -> Any:
     """Return one part of an index as an integer, a slice, None, Ellipsis, a bool, or a tensor of int64 or bool."""
     kind = type(item)
     if kind is int or kind is bool or item is None or item is Ellipsis:
@@ -122,7 +123,7 @@ def _slice(item: slice) -> slice:
     return slice(*parts)
 
 
-def parse(array: Any, index: Any) -> Parsed:
+def parse(array: Array, index: Any) -> Parsed:
     """Split an index for an array: see Note [What an index means]."""
     if type(index) is tuple:
         items: Sequence[Any] = index
@@ -201,6 +202,6 @@ def parse(array: Any, index: Any) -> Parsed:
     return parsed
 
 
-def array_like(array: Any, flag: bool) -> Any:
+def array_like(array: Array, flag: bool) -> Any:
     """Return a mask of one element on the device of `array`."""
     return transfer(np.array([flag]), device_of(array))

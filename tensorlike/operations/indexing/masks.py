@@ -10,7 +10,7 @@ from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declarations.declare import composite, derivatives, primitive, undispatched
 from tensorlike.tensor.declarations.runtime import device_guard, dtype_name, guarded, write_out
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from ..shape.expanding import shared_shape
 from ..shape.joining import cat, unbind
@@ -18,7 +18,7 @@ from ..shared import require_tensor
 from .written_values import single_value
 
 
-def _check_mask(function: str, mask: Any) -> None:
+def _check_mask(function: str, mask: Array) -> None:
     if mask.dtype.kind != "b":
         raise RuntimeError(
             f"{function} only supports boolean masks, but got mask with dtype {dtype_name(mask.dtype)}: compare, or "
@@ -26,7 +26,7 @@ def _check_mask(function: str, mask: Any) -> None:
         )
 
 
-def _fits(function: str, input: Any, mask: Any) -> None:
+def _fits(function: str, input: Array, mask: Array) -> None:
     """Raise unless the mask broadcasts to the shape of the written tensor."""
     shape = shared_shape(function, input, mask)
     if shape != input.shape:
@@ -36,7 +36,7 @@ def _fits(function: str, input: Any, mask: Any) -> None:
 
 
 @primitive(out=True, disjoint=("input", "mask"))
-def masked_select(xp: Any, input: Tensor, mask: Tensor) -> Tensor:
+def masked_select(xp: Namespace, input: Array, mask: Array) -> Array:
     """Return, in one dimension, the elements of `input` where `mask`, broadcast with it, is true.
 
     Raises RuntimeError unless the mask is boolean.
@@ -61,7 +61,7 @@ derivatives(
 _VALUE = "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {ndim} dimension(s)."
 
 
-def _fill(xp: Any, input: Any, mask: Any, value: Any) -> None:
+def _fill(xp: Namespace, input: Array, mask: Array, value: Array | float) -> None:
     _check_mask("masked_fill_", mask)
     number = single_value(value, input.dtype, _VALUE)
     _fits("masked_fill_", input, mask)
@@ -69,7 +69,7 @@ def _fill(xp: Any, input: Any, mask: Any, value: Any) -> None:
 
 
 @primitive(inplace=True, write=_fill, overlapping="tensor[mask] = scalar")
-def masked_fill(xp: Any, input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
+def masked_fill(xp: Namespace, input: Array, mask: Array, value: Array | Number) -> Array:
     """Return `input` with `value` where `mask`, broadcast with it, is true.
 
     Raises RuntimeError unless the mask is boolean and `value` has no dimensions.
@@ -91,7 +91,7 @@ derivatives(
 )
 
 
-def _scatter(xp: Any, input: Any, mask: Any, source: Any) -> None:
+def _scatter(xp: Namespace, input: Array, mask: Array, source: Array) -> None:
     _check_mask("masked_scatter_", mask)
     if source.dtype != input.dtype:
         raise RuntimeError(
@@ -109,7 +109,7 @@ def _scatter(xp: Any, input: Any, mask: Any, source: Any) -> None:
 
 
 @primitive(inplace=True, write=_scatter, disjoint=None)
-def masked_scatter(xp: Any, input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+def masked_scatter(xp: Namespace, input: Array, mask: Array, source: Array) -> Array:
     """Return `input` with the elements of `source`, in order, where `mask`, broadcast with it, is true.
 
     Raises RuntimeError when `source` has too few, or another dtype.
@@ -124,7 +124,7 @@ def masked_scatter(xp: Any, input: Tensor, mask: Tensor, source: Tensor) -> Tens
     return result
 
 
-def _taken(grad: Any, mask: Any, shape: tuple[int, ...]) -> Any:
+def _taken(grad: Tensor, mask: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Return the gradient of `source`: zeros for the elements that were not needed."""
     found = grad.masked_select(mask.expand(grad._tl_data.shape))
     left = int(np.prod(shape)) - found._tl_data.shape[0]
@@ -144,7 +144,7 @@ derivatives(
 
 
 @guarded
-def _places(input: Any, function: str) -> Any:
+def _places(input: Tensor, function: str) -> Any:
     require_tensor(function, input)
     array = input._tl_data
     xp = namespace_of(array)
@@ -216,7 +216,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
 
 
 @guarded
-def _one_hot(array: Any, num_classes: int) -> Any:
+def _one_hot(array: Array, num_classes: int) -> Any:
     if not array.size:
         if num_classes <= 0:
             raise RuntimeError("one_hot(): Can not infer total number of classes from empty tensor.")

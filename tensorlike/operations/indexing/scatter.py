@@ -9,7 +9,7 @@ import numpy as np
 from tensorlike.tensor.declarations.declare import derivatives, internal, primitive, undispatched
 from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from .accumulation import combine_at, grid_positions, row_positions
 from .basic import along, place
@@ -19,7 +19,7 @@ from .written_values import converted_number, single_value
 # ------------------------------------------------------------------------------------------------------ slices by index
 
 
-def _check_slices(function: str, input: Any, dim: int, index: Any, source: Any) -> None:
+def _check_slices(function: str, input: Array, dim: int, index: Array, source: Array) -> None:
     name = f"{function}_"
     if source.dtype != input.dtype:
         raise RuntimeError(
@@ -43,7 +43,7 @@ def _check_slices(function: str, input: Any, dim: int, index: Any, source: Any) 
 
 
 @primitive(out=True, inplace=True, write=True, disjoint=("index", "source"))
-def index_add(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
+def index_add(xp: Namespace, input: Array, dim: int, index: Array, source: Array, *, alpha: Number = 1) -> Array:  # type: ignore[return]
     """Add `alpha` times the slices of `source` to the slices of `input` along `dim` selected by `index`.
 
     A slice named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
@@ -74,12 +74,12 @@ derivatives(
 )
 
 
-def _times(grad: Any, alpha: Any) -> Any:
+def _times(grad: Tensor, alpha: int) -> Tensor:
     return grad if alpha == 1 else grad * (alpha.conjugate() if isinstance(alpha, complex) else alpha)
 
 
 @primitive(out=True, inplace=True, write=True, disjoint=("index", "source"))
-def index_copy(xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+def index_copy(xp: Namespace, input: Array, dim: int, index: Array, source: Array) -> Array:  # type: ignore[return]
     """Return `input` with the slices along `dim` selected by `index` replaced by those of `source`.
 
     Raises IndexError for an index out of range, and RuntimeError for shapes or dtypes that do not fit.
@@ -116,7 +116,7 @@ derivatives(
 
 
 @primitive(inplace=True, write=True, disjoint=("index",), overlapping="tensor[mask] = scalar")
-def index_fill(xp: Any, input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
+def index_fill(xp: Namespace, input: Array, dim: int, index: Array, value: Array | Number) -> Array:  # type: ignore[return]
     """Return `input` with the slices along `dim` selected by `index` filled with `value`.
 
     Raises IndexError for an index out of range, and RuntimeError when `value` is a tensor with dimensions.
@@ -155,7 +155,7 @@ derivatives(
 
 
 @primitive(inplace=True, write=True, disjoint=("index", "source"))
-def put(xp: Any, input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+def put(xp: Namespace, input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:  # type: ignore[return]
     """Return `input` with the elements of `source` written at the flat positions in `index`.
 
     With `accumulate` they are added, twice where a position is named twice. Raises IndexError for an index out of
@@ -202,7 +202,9 @@ derivatives(
 # --------------------------------------------------------------------------------------------------- gather and scatter
 
 
-def scattered(xp: Any, function: str, input: Any, dim: int, index: Any, src: Any) -> tuple[Any, Any, Any] | None:
+def scattered(
+    xp: Namespace, function: str, input: Array, dim: int, index: Array, src: Array
+) -> tuple[Any, Any, Any] | None:
     """Return the target with at least one dimension, the flat positions of the index in it, and the values to write.
 
     None when there is nothing to write. Raises RuntimeError when the shapes do not fit or an index is out of range.
@@ -236,7 +238,7 @@ def scattered(xp: Any, function: str, input: Any, dim: int, index: Any, src: Any
     return target, grid_positions(xp, target.shape, where, places), values
 
 
-def assign_at(target: Any, positions: Any, values: Any) -> None:
+def assign_at(target: Array, positions: Array, values: Array | float) -> None:
     """Write values at flat positions."""
     if target.flags.c_contiguous:
         target.reshape(-1)[positions] = values
@@ -246,7 +248,7 @@ def assign_at(target: Any, positions: Any, values: Any) -> None:
     target[...] = flat.reshape(target.shape)
 
 
-def _scatter(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
+def _scatter(xp: Namespace, input: Array, dim: int, index: Array, src: Array) -> None:
     found = scattered(xp, "scatter", input, dim, index, src)
     if found is not None:
         target, positions, values = found
@@ -254,7 +256,7 @@ def _scatter(xp: Any, input: Any, dim: int, index: Any, src: Any) -> None:
 
 
 @internal(name="scatter", write=True, disjoint=("index", "src"))
-def scatter_tensor(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+def scatter_tensor(xp: Namespace, input: Array, dim: int, index: Array, src: Array) -> Array:  # type: ignore[return]
     """Return `input` with the elements of `src` written at the indices `index` along `dim`."""
     _scatter(xp, input, dim, index, src)
 
@@ -267,7 +269,7 @@ derivatives(
 
 
 @internal(name="scatter_value", write=True, disjoint=("index",))
-def scatter_value(xp: Any, input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
+def scatter_value(xp: Namespace, input: Array, dim: int, index: Array, value: Number) -> Array:  # type: ignore[return]
     """Return `input` with a number written at the indices `index` along `dim`."""
     _scatter(xp, input, dim, index, single_value(value, input.dtype, "scatter(): value has {ndim} dimensions"))
 
@@ -275,7 +277,7 @@ def scatter_value(xp: Any, input: Tensor, dim: int, index: Tensor, value: Number
 derivatives(scatter_value, input=lambda grad, dim, index: grad.scatter(dim, index, 0))
 
 
-def into(grad: Any, shape: tuple[int, ...]) -> Any:
+def into(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Embed the gradient of a part of `src` in zeros of its whole shape."""
     if not (shape and grad._tl_data.ndim):
         # A tensor without dimensions counts as one of one element.
@@ -288,7 +290,7 @@ def into(grad: Any, shape: tuple[int, ...]) -> Any:
 
 
 @primitive(out=True, inplace=True, write=True, disjoint=("index", "src"))
-def scatter_add(xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+def scatter_add(xp: Namespace, input: Array, dim: int, index: Array, src: Array) -> Array:  # type: ignore[return]
     """Return `input` with the elements of `src` added at the indices `index` along `dim`.
 
     A place named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do

@@ -13,7 +13,7 @@ from tensorlike.tensor.declarations.runtime import dtype_name, write_out
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.tensor import Tensor as TensorType
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from ..shared import as_number, require_tensor
 from .accumulation import combine_at, row_positions
@@ -24,7 +24,7 @@ from .scatter import assign_at, into, scatter_add, scatter_tensor, scatter_value
 _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
-def _extreme(dtype: Any, reduce: str) -> Any:
+def _extreme(dtype: np.dtype[Any], reduce: str) -> Any:
     """Return the identity of a maximum or minimum: the least or greatest number of a dtype."""
     if dtype.kind == "b":
         return reduce == "amin"
@@ -34,7 +34,7 @@ def _extreme(dtype: Any, reduce: str) -> Any:
     return -np.inf if reduce == "amax" else np.inf
 
 
-def reduce_at(xp: Any, target: Any, positions: Any, values: Any, reduce: str, include_self: bool) -> None:
+def reduce_at(xp: Namespace, target: Array, positions: Array, values: Array, reduce: str, include_self: bool) -> None:
     """Reduce all values for one flat position, in place; the present element takes part if it is included."""
     if not include_self:
         start = {"sum": 0, "mean": 0, "prod": 1}.get(reduce)
@@ -51,7 +51,7 @@ def reduce_at(xp: Any, target: Any, positions: Any, values: Any, reduce: str, in
             target[...] = target / counts.astype(target.dtype.type(0).real.dtype)
 
 
-def _check_reduce(function: str, reduce: Any, dtype: Any, allowed: tuple[str, ...] = _REDUCTIONS) -> None:
+def _check_reduce(function: str, reduce: str, dtype: np.dtype[Any], allowed: tuple[str, ...] = _REDUCTIONS) -> None:
     if reduce not in allowed:
         raise RuntimeError(
             f"{function}(): reduce argument must be either {', '.join(allowed[:-1])} or {allowed[-1]}, got {reduce}"
@@ -64,9 +64,9 @@ def _check_reduce(function: str, reduce: Any, dtype: Any, allowed: tuple[str, ..
 
 
 @primitive(out=True, inplace=True, write=True, disjoint=("index", "src"))
-def scatter_reduce(
-    xp: Any, input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
+def scatter_reduce(  # type: ignore[return]
+    xp: Namespace, input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True
+) -> Array:
     """Reduce the elements of `src` with the same index along `dim`, and write the results to a copy of `input`.
 
     `reduce` is "sum", "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is
@@ -83,7 +83,7 @@ def scatter_reduce(
         reduce_at(xp, target, positions, values, reduce, include_self)
 
 
-def _counted(grad: Any, dim: int, index: Any, include_self: bool) -> Any:
+def _counted(grad: Tensor, dim: int, index: Tensor, include_self: bool) -> Tensor:
     """Return the number of values reduced at each position, at least 1."""
     ones = grad._tl_ones(index._tl_data.shape, grad._tl_data.dtype)
     start = (grad._tl_ones if include_self else grad._tl_zeros)(grad._tl_data.shape, grad._tl_data.dtype)
@@ -91,18 +91,18 @@ def _counted(grad: Any, dim: int, index: Any, include_self: bool) -> Any:
     return counts.masked_fill(counts == 0, 1)
 
 
-def _corner(tensor: Any, shape: tuple[int, ...]) -> Any:
+def _corner(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Return the part of `src` that has an index."""
     return tensor if tensor._tl_data.shape == shape else tensor[tuple(slice(n) for n in shape)]
 
 
-def _cast(condition: Any, like: Any) -> Any:
+def _cast(condition: Tensor, like: Tensor) -> Tensor:
     return condition._tl_cast(like._tl_data.dtype)
 
 
 def _self_gradient(
-    grad: Any, input: Any, result: Any, src: Any, dim: int, index: Any, reduce: str, include_self: bool
-) -> Any:
+    grad: Tensor, input: Tensor, result: Tensor, src: Tensor, dim: int, index: Tensor, reduce: str, include_self: bool
+) -> Tensor:
     if not index._tl_data.size:
         return grad
     if not include_self:
@@ -118,7 +118,9 @@ def _self_gradient(
     return _cast(input == result, grad) * (grad / _shares(grad, input, result, src, dim, index, include_self))
 
 
-def _shares(grad: Any, input: Any, result: Any, src: Any, dim: int, index: Any, include_self: bool) -> Any:
+def _shares(
+    grad: Tensor, input: Tensor, result: Tensor, src: Tensor, dim: int, index: Tensor, include_self: bool
+) -> Tensor:
     """Return the number of equal extremes among which the gradient of each position is divided."""
     mine = _cast(input == result, grad)
     if not include_self:
@@ -129,8 +131,8 @@ def _shares(grad: Any, input: Any, result: Any, src: Any, dim: int, index: Any, 
 
 
 def _src_gradient(
-    grad: Any, input: Any, result: Any, src: Any, dim: int, index: Any, reduce: str, include_self: bool
-) -> Any:
+    grad: Tensor, input: Tensor, result: Tensor, src: Tensor, dim: int, index: Tensor, reduce: str, include_self: bool
+) -> Tensor:
     shape = src._tl_data.shape
     if not index._tl_data.size:
         return grad._tl_zeros(shape, grad._tl_data.dtype)
@@ -146,7 +148,7 @@ def _src_gradient(
     return into(theirs * shared.gather(dim, index), shape)
 
 
-def _others(grad: Any, input: Any, src: Any, dim: int, index: Any, include_self: bool) -> Any:
+def _others(grad: Tensor, input: Tensor, src: Tensor, dim: int, index: Tensor, include_self: bool) -> Tensor:
     """Return, for each factor, the product of all other factors at its position, correct with zeros among them."""
     zero = src == 0
     ones = grad._tl_ones(grad._tl_data.shape, grad._tl_data.dtype)
@@ -173,7 +175,7 @@ derivatives(
 # -------------------------------------------------------------------------------------------------------------- scatter
 
 
-def _values(function: str, input: Any, index: Any, src: Any, value: Any) -> Any:
+def _values(function: str, input: Tensor, index: Tensor, src: Tensor | float | None, value: int | None) -> Any:
     """Return the values to scatter: a tensor or a number."""
     require_tensor(function, input)
     require_tensor(function, index, "index", 3)
@@ -185,7 +187,7 @@ def _values(function: str, input: Any, index: Any, src: Any, value: Any) -> Any:
     return given[0]
 
 
-def _filled(index: Any, input: Any, number: Any) -> Any:
+def _filled(index: Tensor, input: Tensor, number: float) -> Tensor:
     """Expand a number to a tensor of equal values."""
 
     return undispatched(full_like)(index, number, dtype=dtype_of(input._tl_data.dtype))
@@ -194,7 +196,7 @@ def _filled(index: Any, input: Any, number: Any) -> Any:
 _REDUCE_NAMES = {"add": "sum", "multiply": "prod"}
 
 
-def _reduced(function: str, reduce: Any) -> str:
+def _reduced(function: str, reduce: str) -> str:
     if reduce not in _REDUCE_NAMES:
         raise RuntimeError(f"{function}(): reduce argument must be either add or multiply, got {reduce!r}")
     return _REDUCE_NAMES[reduce]
@@ -242,20 +244,20 @@ def scatter_(
         name = _reduced("scatter_", reduce)
         tensor = found if isinstance(found, TensorBase) else _filled(index, self, found)
         if name == "sum":
-            return declared(scatter_add).write_in_place("scatter_", self, dim, index, tensor)
+            return declared(scatter_add).write_in_place("scatter_", self, dim, index, tensor)  # type: ignore[no-any-return]
         reduced: Any = undispatched(TensorType.scatter_reduce_)
-        return reduced(self, dim, index, tensor, name)
+        return reduced(self, dim, index, tensor, name)  # type: ignore[no-any-return]
     operation: Any = scatter_tensor if isinstance(found, TensorBase) else scatter_value
-    return declared(operation).write_in_place("scatter_", self, dim, index, found)
+    return declared(operation).write_in_place("scatter_", self, dim, index, found)  # type: ignore[no-any-return]
 
 
 # --------------------------------------------------------------------------------------------------------- index_reduce
 
 
 @primitive(out=True, inplace=True, write=True, disjoint=("index", "source"))
-def index_reduce(
-    xp: Any, input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
+def index_reduce(  # type: ignore[return]
+    xp: Namespace, input: Array, dim: int, index: Array, source: Array, reduce: str, *, include_self: bool = True
+) -> Array:
     """Reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `input`.
 
     `reduce` is "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is False.
@@ -283,7 +285,7 @@ def index_reduce(
     reduce_at(xp, target, row_positions(xp, target.shape, where, vector), source.reshape(wide), reduce, include_self)
 
 
-def _as_scatter(grad: Any, dim: int, index: Any, source: Any) -> Any:
+def _as_scatter(grad: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Expand the index of `index_reduce` to the one that `scatter_reduce` expects."""
     shape = source._tl_data.shape
     if not shape:

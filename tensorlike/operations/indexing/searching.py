@@ -12,7 +12,7 @@ from tensorlike.tensor.declarations.declare import composite, derivatives, inter
 from tensorlike.tensor.declarations.runtime import dtype_name, guarded, promote_arithmetic
 from tensorlike.tensor.dims import shape_of
 from tensorlike.tensor.promotion import result_type
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from ..reductions.axes import comparable, one_axis, unsupported
 from ..shared import require_tensor
@@ -25,9 +25,9 @@ _INT64 = np.dtype(np.int64)
 
 
 @internal(name="unique", own_layout=True)
-def _distinct(xp: Any, input: Tensor, values: Any) -> Tensor:
+def _distinct(xp: Namespace, input: Array, values: Any) -> Array:
     """Return `values`, the distinct elements of `input`, which require grad where it does."""
-    return values
+    return values  # type: ignore[no-any-return]
 
 
 def _underivable(grad: Any) -> NoReturn:
@@ -38,12 +38,12 @@ derivatives(_distinct, input=_underivable)
 _distinct_behind = undispatched(_distinct)
 
 
-def _packed(input: Any, values: Any, inverse: Any, counts: Any) -> Any:
+def _packed(input: Tensor, values: Array, inverse: Array | None, counts: Array | None) -> Any:
     found = [_distinct_behind(input, values), *(wrap(v) for v in (inverse, counts) if v is not None)]
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _distinct_axis(function: str, input: Any, dim: Any) -> int:
+def _distinct_axis(function: str, input: Array, dim: int) -> int:
     if not input.ndim:
         raise IndexError(f"{function}(): Dimension specified as {dim} but tensor has no dimensions")
     axis = one_axis(dim, input.ndim, function)
@@ -100,7 +100,7 @@ def unique(
 
 
 @guarded
-def _unique(array: Any, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
+def _unique(array: Array, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
     xp = namespace_of(array)
     axis = None
     if dim is not None:
@@ -148,7 +148,9 @@ def unique_consecutive(
 
 
 @guarded
-def _runs(array: Any, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
+def _runs(
+    array: Any, return_inverse: bool, return_counts: bool, dim: int | None
+) -> tuple[Array, Array | None, Array | None]:
     xp = namespace_of(array)
     if dim is None:
         axis, lines = 0, array.reshape(-1)
@@ -184,7 +186,7 @@ def _side(function: str, right: bool, side: str | None) -> str:
     return side
 
 
-def _positions(xp: Any, boundaries: Any, values: Any, side: str) -> Any:
+def _positions(xp: Namespace, boundaries: Array, values: Any, side: str) -> Array:
     """Return the positions of `values` in each line of `boundaries`, by sorting both together."""
     size, wanted = boundaries.shape[-1], values.shape[-1]
     joined = [values, boundaries] if side == "left" else [boundaries, values]
@@ -197,7 +199,7 @@ def _positions(xp: Any, boundaries: Any, values: Any, side: str) -> Any:
     return result[..., :wanted] if side == "left" else result[..., size:]
 
 
-def _searched(xp: Any, function: str, boundaries: Any, values: Any, out_int32: bool, side: str) -> Any:
+def _searched(xp: Namespace, function: str, boundaries: Array, values: Any, out_int32: bool, side: str) -> Array:
     common = result_type(boundaries, values)
     if common.kind in "bc":
         unsupported(function, common)
@@ -215,15 +217,9 @@ def _searched(xp: Any, function: str, boundaries: Any, values: Any, out_int32: b
 
 @primitive(method=False, differentiable=False, out=True)
 def searchsorted(
-    xp: Any,
-    sorted_sequence: Tensor,
-    input: Tensor | Number,
-    *,
-    out_int32: bool = False,
-    right: bool = False,
-    side: str | None = None,
-    sorter: Tensor | None = None,
-) -> Tensor:
+    xp: Namespace, sorted_sequence: Array, input: Array | Number, *, out_int32: bool = False, right: bool = False,
+    side: str | None = None, sorter: Array | None = None,
+) -> Array:  # fmt: skip
     """Return where `input` would have to be inserted in the lines of `sorted_sequence` to keep them sorted.
 
     A one-dimensional sequence serves all of `input`; otherwise their shapes but for the last dimension must be equal.
@@ -269,8 +265,8 @@ def searchsorted(
 
 @primitive(method=False, differentiable=False, out=True)
 def bucketize(
-    xp: Any, input: Tensor | Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
-) -> Tensor:
+    xp: Namespace, input: Array | Number, boundaries: Array, *, out_int32: bool = False, right: bool = False
+) -> Array:
     """Return the index of the bucket that each element of `input` falls in, between sorted one-dimensional boundaries.
 
     Bucket i ends with boundary i, which belongs to it unless `right`. The result is int64, or int32 with `out_int32`.
@@ -288,13 +284,9 @@ def bucketize(
 
 @primitive(method=False, differentiable=False, out=True)
 def isin(
-    xp: Any,
-    elements: Tensor | Number,
-    test_elements: Tensor | Number,
-    *,
-    assume_unique: bool = False,
+    xp: Namespace, elements: Array | Number, test_elements: Array | Number, *, assume_unique: bool = False,
     invert: bool = False,
-) -> Tensor:
+) -> Array:  # fmt: skip
     """Return which of `elements` are among `test_elements`, or with `invert`, which are not.
 
     One of the two may be a number. `assume_unique` promises that neither repeats itself, which may be faster. Boolean
@@ -308,4 +300,4 @@ def isin(
         if hasattr(given, "ndim") and given.dtype.kind in "bc":
             raise RuntimeError(f"isin(): Unsupported input type encountered for isin(): {dtype_name(given.dtype)}")
     one, two = promote_arithmetic("isin", xp, (elements, test_elements))
-    return xp.isin(one, two, assume_unique=assume_unique, invert=invert)
+    return xp.isin(one, two, assume_unique=assume_unique, invert=invert)  # type: ignore[no-any-return]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tensorlike.tensor.declarations.declare import derivatives, primitive
 from tensorlike.tensor.declarations.runtime import dtype_name
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..reductions.axes import comparable, nonempty, one_axis, unsupported, whole
 from .gather import place_along, place_picked
@@ -16,7 +14,7 @@ from .gather import place_along, place_picked
 _INT64 = np.dtype(np.int64)
 
 
-def _order(xp: Any, function: str, input: Any, dim: Any, descending: bool) -> Any:
+def _order(xp: Namespace, function: str, input: Array, dim: int, descending: bool) -> Array:
     """Return the indices that sort: stably in both directions, NaN as the largest."""
     axis = one_axis(dim, input.ndim, function)
     if input.dtype.kind == "c":
@@ -28,13 +26,13 @@ def _order(xp: Any, function: str, input: Any, dim: Any, descending: bool) -> An
         return xp.zeros((), _INT64)
     input = comparable(input)
     if not descending:
-        return xp.argsort(input, axis, kind="stable")
+        return xp.argsort(input, axis, kind="stable")  # type: ignore[no-any-return]
     # Flipped before and after sorting, so that equal elements keep their order.
     order = xp.argsort(xp.flip(input, axis), axis, kind="stable")
-    return xp.flip(input.shape[axis] - 1 - order, axis)
+    return xp.flip(input.shape[axis] - 1 - order, axis)  # type: ignore[no-any-return]
 
 
-def _taken(xp: Any, input: Any, order: Any, dim: int) -> Any:
+def _taken(xp: Namespace, input: Array, order: Array, dim: int) -> Array:
     if not input.ndim:
         return input.copy()
     return input[order] if input.ndim == 1 else xp.take_along_axis(input, order, dim)
@@ -42,8 +40,8 @@ def _taken(xp: Any, input: Any, order: Any, dim: int) -> Any:
 
 @primitive(several=("values", "indices"), out=True)
 def sort(
-    xp: Any, input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False
-) -> tuple[Tensor, Tensor]:
+    xp: Namespace, input: Array, dim: int = -1, descending: bool = False, *, stable: bool = False
+) -> tuple[Array, Array]:
     """Return the elements sorted along `dim` and their indices, as a named tuple (values, indices).
 
     NaN counts as the largest. Equal elements keep their order, whether `stable` asks for it or not. Complex tensors are
@@ -58,7 +56,7 @@ def sort(
     return _taken(xp, input, order, dim), order
 
 
-def _sort_backward(grad: Any, indices: Any, dim: int, shape: tuple[int, ...]) -> Any:
+def _sort_backward(grad: Tensor, indices: Tensor, dim: int, shape: tuple[int, ...]) -> Tensor:
     return place_along(grad, indices, dim % len(shape), shape[dim]) if shape else grad
 
 
@@ -69,7 +67,7 @@ derivatives(
 
 
 @primitive(differentiable=False, out=True)
-def argsort(xp: Any, input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
+def argsort(xp: Namespace, input: Array, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Array:
     """Return the indices that sort the tensor along `dim`; see `sort`.
 
     >>> tl.argsort(tl.tensor([3, 1, 2]))
@@ -79,7 +77,7 @@ def argsort(xp: Any, input: Tensor, dim: int = -1, descending: bool = False, *, 
 
 
 @primitive(out=True)
-def msort(xp: Any, input: Tensor) -> Tensor:
+def msort(xp: Namespace, input: Array) -> Array:
     """Return the tensor sorted along its first dimension; see `sort`.
 
     >>> tl.msort(tl.tensor([[3, 1], [2, 4]]))
@@ -89,7 +87,7 @@ def msort(xp: Any, input: Tensor) -> Tensor:
     return _taken(xp, input, _order(xp, "msort", input, 0, False), 0)
 
 
-def _msort_backward(grad: Any, input: Any) -> Any:
+def _msort_backward(grad: Tensor, input: Tensor) -> Tensor:
     return _sort_backward(grad, input.argsort(0), 0, tuple(input.shape))
 
 
@@ -98,8 +96,8 @@ derivatives(msort, input=_msort_backward)
 
 @primitive(several=("values", "indices"), out=True)
 def topk(
-    xp: Any, input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> tuple[Tensor, Tensor]:
+    xp: Namespace, input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Array, Array]:
     """Return the `k` largest (or smallest) elements along `dim` and their indices, as a named tuple (values, indices).
 
     NaN counts as the largest. Raises RuntimeError when there are fewer than `k`, and for boolean and complex tensors.
@@ -138,7 +136,7 @@ derivatives(
 
 
 @primitive(several=("values", "indices"), out=True, disjoint=("input",))
-def kthvalue(xp: Any, input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+def kthvalue(xp: Namespace, input: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     """Return the `k`-th smallest elements along `dim`, counted from 1, and their indices.
 
     NaN counts as the largest; of several equal elements the index of any may be returned. Raises RuntimeError when

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declarations.runtime import dtype_name
+from tensorlike.tensor.types import Array
 
 #: The names of the element types in PyTorch's messages.
 _C_NAMES = {
@@ -18,7 +19,7 @@ _C_NAMES = {
 }  # fmt: skip
 
 
-def converted_number(value: Any, dtype: Any) -> Any:
+def converted_number(value: float, dtype: np.dtype[Any]) -> Any:
     """Return a Python number as a NumPy scalar of `dtype`, truncated as PyTorch does.
 
     Raises RuntimeError when it does not fit; negative integers wrap around in unsigned dtypes.
@@ -60,7 +61,7 @@ def converted_number(value: Any, dtype: Any) -> Any:
     return dtype.type(number)
 
 
-def as_written(value: Any, dtype: Any) -> Any:
+def as_written(value: Array | float, dtype: np.dtype[Any]) -> Any:
     """Check an array or number to be written into an array of `dtype`, and make it real if that dtype is."""
     if isinstance(value, (bool, int, float, complex, np.generic)):
         return converted_number(value, dtype)
@@ -70,7 +71,7 @@ def as_written(value: Any, dtype: Any) -> Any:
     return value
 
 
-def single_value(value: Any, dtype: Any, message: str) -> Any:
+def single_value(value: Any, dtype: np.dtype[Any], message: str) -> Any:
     """Convert a number or zero-dimensional array for writing; raise `message` for an array with dimensions.
 
     Both must fit: a zero-dimensional array counts as a number where PyTorch reads its element.

@@ -11,6 +11,7 @@ import numpy as np
 from tensorlike._library_name import LIBRARY
 from tensorlike.tensor.backends import backend_of, scipy_linalg
 from tensorlike.tensor.declarations.runtime import broadcast_error, dtype_name, write_out, wrong_type
+from tensorlike.tensor.types import Array, Tensor
 
 NAMESPACE = "tensorlike.linalg"
 
@@ -33,7 +34,7 @@ LinAlgError.__module__ = NAMESPACE
 # --------------------------------------------------------------------------------------------------------------- checks
 
 
-def check_matrices(function: str, array: Any, argument: str = "A") -> None:
+def check_matrices(function: str, array: Array, argument: str = "A") -> None:
     """Raise RuntimeError for fewer than two dimensions, or elements other than floating-point or complex numbers."""
     if array.ndim < 2:
         raise RuntimeError(
@@ -43,7 +44,7 @@ def check_matrices(function: str, array: Any, argument: str = "A") -> None:
     check_inexact(function, array)
 
 
-def check_inexact(function: str, array: Any) -> None:
+def check_inexact(function: str, array: Array) -> None:
     """Raise RuntimeError for elements other than floating-point or complex numbers of single or double precision."""
     dtype = array.dtype
     if dtype.kind in "biu":
@@ -58,7 +59,7 @@ def check_inexact(function: str, array: Any) -> None:
         )
 
 
-def check_square(function: str, array: Any, argument: str = "A") -> None:
+def check_square(function: str, array: Array, argument: str = "A") -> None:
     """Raise RuntimeError unless the operand holds square matrices of floating-point or complex numbers."""
     if array.ndim >= 2 and array.shape[-1] != array.shape[-2]:
         raise RuntimeError(
@@ -68,7 +69,7 @@ def check_square(function: str, array: Any, argument: str = "A") -> None:
     check_matrices(function, array, argument)
 
 
-def check_same_dtype(function: str, first: Any, second: Any, names: tuple[str, str] = ("A", "B")) -> None:
+def check_same_dtype(function: str, first: Array, second: Array, names: tuple[str, str] = ("A", "B")) -> None:
     """Raise RuntimeError for operands of different dtypes: linear algebra does not promote."""
     if first.dtype != second.dtype:
         raise RuntimeError(
@@ -77,7 +78,7 @@ def check_same_dtype(function: str, first: Any, second: Any, names: tuple[str, s
         )
 
 
-def common_batch(function: str, first: Any, second: Any) -> tuple[int, ...]:
+def common_batch(function: str, first: Array, second: Array) -> tuple[int, ...]:
     """Return the shape that the batch dimensions of two arrays of matrices broadcast to."""
     if first.shape[:-2] == second.shape[:-2]:
         return tuple(first.shape[:-2])
@@ -90,7 +91,7 @@ def common_batch(function: str, first: Any, second: Any) -> tuple[int, ...]:
 # ------------------------------------------------------------------------------------------------------------- failures
 
 
-def flat_matrices(array: Any) -> Any:
+def flat_matrices(array: Array) -> Array:
     """Return an array of matrices with one batch dimension."""
     return array.reshape((math.prod(array.shape[:-2]), *array.shape[-2:]))
 
@@ -100,19 +101,19 @@ def batch_element(shape: Sequence[int], index: int) -> str:
     return f"(Batch element {index}): " if len(shape) > 2 else ""
 
 
-def on_host(array: Any) -> Any:
+def on_host(array: Array) -> Array:
     """Return an array as NumPy's. Used only to find the reason of a failure, where a transfer may take its time."""
     return array if type(array) is np.ndarray else backend_of(array).to_host(array)
 
 
-def zero_pivots(array: Any) -> list[int]:
+def zero_pivots(array: Array) -> list[int]:
     """Return for each square matrix the number, from 1 on, of its first pivot that is zero, or 0."""
     matrices = flat_matrices(on_host(array))
     (factor,) = scipy_linalg(matrices).get_lapack_funcs(("getrf",), (matrices,))
     return [int(max(factor(matrix)[2], 0)) if matrix.size else 0 for matrix in matrices]
 
 
-def smallest_bad_minor(matrix: Any) -> int:
+def smallest_bad_minor(matrix: Array) -> int:
     """Return the order of the first leading minor of a Hermitian matrix that is not positive, or 0."""
     good, bad = 0, matrix.shape[-1] + 1
     while bad - good > 1:
@@ -124,7 +125,7 @@ def smallest_bad_minor(matrix: Any) -> int:
     return bad if bad <= matrix.shape[-1] else 0
 
 
-def _is_positive_definite(matrix: Any) -> bool:
+def _is_positive_definite(matrix: Array) -> bool:
     try:
         factor = np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
@@ -132,7 +133,7 @@ def _is_positive_definite(matrix: Any) -> bool:
     return bool(np.isfinite(np.diagonal(factor)).all())
 
 
-def converging(function: str, compute: Callable[..., Any], array: Any, *args: Any, **kwargs: Any) -> Any:
+def converging(function: str, compute: Callable[..., Any], array: Array, *args: Any, **kwargs: Any) -> Any:
     """Return `compute(array, ...)`; an iteration that does not converge raises LinAlgError."""
     try:
         return compute(array, *args, **kwargs)
@@ -154,12 +155,12 @@ def converging(function: str, compute: Callable[..., Any], array: Any, *args: An
 # ---------------------------------------------------------------------------------------------------------- derivatives
 
 
-def is_complex(tensor: Any) -> bool:
+def is_complex(tensor: Tensor) -> bool:
     """Return whether a tensor's elements are complex."""
     return bool(tensor._tl_data.dtype.kind == "c")
 
 
-def identity_like(matrices: Any) -> Any:
+def identity_like(matrices: Tensor) -> Tensor:
     """Return the identity matrix of the size and dtype of square matrices, without a history."""
     size = matrices.shape[-1]
     result = matrices.new_zeros((size, size))
@@ -167,18 +168,18 @@ def identity_like(matrices: Any) -> Any:
     return result
 
 
-def without_diagonal(matrices: Any) -> Any:
+def without_diagonal(matrices: Tensor) -> Tensor:
     """Return square matrices with zeros on the diagonal."""
     return matrices.masked_fill(identity_like(matrices) != 0, 0)
 
 
-def differences(values: Any) -> Any:
+def differences(values: Tensor) -> Tensor:
     """Return the matrix of all differences `values[j] - values[i]`, with ones on the diagonal."""
     found = values.unsqueeze(-2) - values.unsqueeze(-1)
     return found + identity_like(found)
 
 
-def safe_quotient(dividend: Any, divisor: Any) -> Any:
+def safe_quotient(dividend: Tensor, divisor: Tensor) -> Tensor:
     """Return `dividend / divisor`, with 0 / 0 = 0: there is no gradient between equal values."""
     undefined = (divisor == 0) & (dividend == 0)
     if not bool(undefined._tl_data.any()):
@@ -186,13 +187,13 @@ def safe_quotient(dividend: Any, divisor: Any) -> Any:
     return dividend.masked_fill(undefined, 0) / divisor.masked_fill(undefined, 1)
 
 
-def upper_hermitian(matrices: Any) -> Any:
+def upper_hermitian(matrices: Tensor) -> Tensor:
     """Return the Hermitian matrices with the same upper triangles, and the real parts of the diagonals."""
     upper = matrices.triu()
     return (upper + upper.mH) * (1 - identity_like(matrices) * 0.5)
 
 
-def check_phase(function: str, what: str, diagonal: Any) -> None:
+def check_phase(function: str, what: str, diagonal: Tensor) -> None:
     """Raise for a gradient that depends on the phase of complex vectors, which is arbitrary."""
     imaginary = np.abs(on_host(diagonal._tl_data).imag)
     if (imaginary > 1e-2).any():
@@ -206,14 +207,19 @@ def check_phase(function: str, what: str, diagonal: Any) -> None:
 # ----------------------------------------------------------------------------------------------------------- composites
 
 
-def into(function: str, out: Any, result: Any, *operands: Any, exact: bool = True, disjoint: Sequence[Any] = ()) -> Any:
+def into(
+    function: str, out: Tensor | None, result: Tensor, *operands: Tensor, exact: bool = True,
+    disjoint: Sequence[Any] = (),
+) -> Tensor:  # fmt: skip
     """Return the result of a composite, written to `out=` if there is one: of the same dtype if `exact`."""
     if out is None:
         return result
     return write_out(function, out, result._tl_data, *operands, rule="exact" if exact else "cast", disjoint=disjoint)
 
 
-def into_each(function: str, out: Any, results: Any, *operands: Any, exact: bool = True) -> Any:
+def into_each(
+    function: str, out: tuple[Tensor, ...] | None, results: Any, *operands: Tensor, exact: bool = True
+) -> Any:
     """Return the several results of a composite, written to the tensors in `out=` if there are some."""
     if out is None:
         return results

@@ -16,7 +16,7 @@ from tensorlike.tensor.declarations.declare import composite, derivatives, primi
 from tensorlike.tensor.declarations.formulas import conj
 from tensorlike.tensor.declarations.runtime import broadcast_error, dtype_name, promote_arithmetic, write_out
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..shared import require_tensor
 
@@ -31,7 +31,7 @@ def _interleaved(shape: tuple[int, ...], other: tuple[int, ...], *, first: bool)
 
 
 @primitive(out="cast")
-def kron(xp: Any, input: Tensor, other: Tensor) -> Tensor:
+def kron(xp: Namespace, input: Array, other: Array) -> Array:
     """Return the Kronecker product: each element of `input` replaced by its product with all of `other`.
 
     A tensor with fewer dimensions gets leading ones. Each size of the result is the product of the two sizes.
@@ -44,10 +44,10 @@ def kron(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     # In these shapes both factors have dimensions, so that a zero-dimensional one counts fully in promotion.
     result = xp.multiply(*promote_arithmetic("kron", xp, (left, right)))
     sizes = result.shape
-    return result.reshape([n * m for n, m in zip(sizes[::2], sizes[1::2])])
+    return result.reshape([n * m for n, m in zip(sizes[::2], sizes[1::2])])  # type: ignore[no-any-return]
 
 
-def _kron_gradient(grad: Any, other: Any, shape: Any, *, first: bool) -> Any:
+def _kron_gradient(grad: Tensor, other: Any, shape: Any, *, first: bool) -> Any:
     """Return the gradient of one factor, the other being `other`."""
     mine = _interleaved(tuple(shape), tuple(other.shape), first=first)
     theirs = _interleaved(tuple(other.shape), tuple(shape), first=not first)
@@ -159,7 +159,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     return result if out is None else write_out("matrix_power", out, result._tl_data, input, rule="exact")
 
 
-def _power(matrix: Any, exponent: int) -> Any:
+def _power(matrix: Tensor, exponent: int) -> Any:
     if exponent == 0:
         size = matrix.shape[-1]
         identity = matrix.new_zeros(matrix.shape)
@@ -185,7 +185,7 @@ def _power(matrix: Any, exponent: int) -> Any:
 # -------------------------------------------------------------------------------------------------------------- cross
 
 
-def _cross_dim(input: Any, dim: Any) -> int:
+def _cross_dim(input: Array, dim: int | None) -> int:
     if dim is not None:
         return one_dim(dim, input.ndim)
     for index, size in enumerate(input.shape):
@@ -195,7 +195,7 @@ def _cross_dim(input: Any, dim: Any) -> int:
 
 
 @primitive(out=True)
-def cross(xp: Any, input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+def cross(xp: Namespace, input: Array, other: Array, dim: int | None = None) -> Array:
     """Return the cross products of vectors of three elements along dimension `dim`, by default the first of size 3.
 
     The other dimensions broadcast. Raises RuntimeError for vectors of another size, for different numbers of dimensions
@@ -228,11 +228,11 @@ def cross(xp: Any, input: Tensor, other: Tensor, dim: int | None = None) -> Tens
     return result
 
 
-def _cross_gradient(first: Any, second: Any, shape: Any, dim: Any) -> Any:
+def _cross_gradient(first: Any, second: Any, shape: tuple[int, ...], dim: int | None) -> Any:
     return first.cross(second, dim=_cross_dim_of(shape, dim))
 
 
-def _cross_dim_of(shape: Any, dim: Any) -> int:
+def _cross_dim_of(shape: tuple[int, ...], dim: int | None) -> int:
     return next(i for i, n in enumerate(shape) if n == 3) if dim is None else int(dim)
 
 
@@ -252,7 +252,7 @@ _COMPUTE_MODES = (
 )
 
 
-def _check_cdist(x1: Any, x2: Any, p: Any, compute_mode: Any) -> None:
+def _check_cdist(x1: Array, x2: Array, p: float, compute_mode: str) -> None:
     if compute_mode not in _COMPUTE_MODES:
         raise ValueError(
             f"cdist(): {compute_mode} is not a valid value for compute_mode, use one of {', '.join(_COMPUTE_MODES)}"
@@ -275,8 +275,8 @@ def _check_cdist(x1: Any, x2: Any, p: Any, compute_mode: Any) -> None:
 
 @primitive(method=False)
 def cdist(
-    xp: Any, x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
-) -> Tensor:  # fmt: skip
+    xp: Namespace, x1: Array, x2: Array, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
+) -> Array:  # fmt: skip
     """Return the distances in the p-norm between each row of `x1` and each row of `x2`.
 
     Shapes are (..., n, m) and (..., k, m), of which the leading dimensions broadcast, and the result is (..., n, k).
@@ -294,17 +294,17 @@ def cdist(
         return xp.sqrt(xp.maximum(squares, 0)).astype(x1.dtype)
     apart = xp.abs(x1[..., :, None, :] - x2[..., None, :, :])
     if p == 0:
-        return xp.sum(apart != 0, axis=-1).astype(x1.dtype)
+        return xp.sum(apart != 0, axis=-1).astype(x1.dtype)  # type: ignore[no-any-return]
     if p == 1:
-        return xp.sum(apart, axis=-1)
+        return xp.sum(apart, axis=-1)  # type: ignore[no-any-return]
     if math.isinf(p):
-        return xp.max(apart, axis=-1, initial=0)
+        return xp.max(apart, axis=-1, initial=0)  # type: ignore[no-any-return]
     if p == 2:
         return xp.sqrt(xp.sum(apart * apart, axis=-1))
-    return xp.sum(apart**p, axis=-1) ** (1 / p)
+    return xp.sum(apart**p, axis=-1) ** (1 / p)  # type: ignore[no-any-return]
 
 
-def _cdist_gradient(grad: Any, result: Any, x1: Any, x2: Any, p: float) -> Any:
+def _cdist_gradient(grad: Tensor, result: Tensor, x1: Tensor, x2: Tensor, p: float) -> Tensor:
     """Return the gradient of each difference between a row of `x1` and one of `x2`; where the two agree, zero."""
     apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     grad, result = grad.unsqueeze(-1), result.unsqueeze(-1)

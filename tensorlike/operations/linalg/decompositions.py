@@ -9,6 +9,7 @@ import numpy as np
 from tensorlike.tensor.declarations.declare import composite, derivatives, primitive
 from tensorlike.tensor.declarations.named_results import return_type
 from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Array, Namespace
 
 from ..shape.joining import cat
 from .checks import (
@@ -37,7 +38,7 @@ _MODES = ("reduced", "complete", "r")
 
 
 @primitive(namespace=NAMESPACE, method=False, out=True, several=("Q", "R"))
-def qr(xp: Any, A: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
+def qr(xp: Namespace, A: Array, mode: str = "reduced") -> tuple[Array, Array]:
     """Return a matrix Q with orthonormal columns and an upper triangular R whose product is A, of shape (..., m, n).
 
     With k = min(m, n), `mode` "reduced" gives Q (..., m, k) and R (..., k, n), "complete" (..., m, m) and (..., m, n),
@@ -59,7 +60,7 @@ def qr(xp: Any, A: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
     return q, r
 
 
-def _qr_gradient(grad_q: Any, grad_r: Any, Q: Any, R: Any, mode: str) -> Any:
+def _qr_gradient(grad_q: Tensor, grad_r: Tensor, Q: Tensor, R: Tensor, mode: str) -> Tensor:
     rows, columns = Q.shape[-2] if mode != "r" else 0, R.shape[-1]
     if mode == "r":
         raise RuntimeError(
@@ -80,7 +81,7 @@ def _qr_gradient(grad_q: Any, grad_r: Any, Q: Any, R: Any, mode: str) -> Any:
     return cat((square, Q @ grad_beyond), -1)
 
 
-def _qr_gradient_tall(grad_q: Any, grad_r: Any, Q: Any, R: Any) -> Any:
+def _qr_gradient_tall(grad_q: Tensor, grad_r: Tensor, Q: Tensor, R: Tensor) -> Tensor:
     middle = upper_hermitian(grad_r @ R.mH - Q.mH @ grad_q)
     return solve_triangular(R.mH, grad_q + Q @ middle, upper=False, left=False)
 
@@ -90,7 +91,7 @@ derivatives(qr, A=lambda grads, Q, R, mode: _qr_gradient(grads[0], grads[1], Q, 
 # ------------------------------------------------------------------------------------------------------------- Cholesky
 
 
-def not_positive(function: str, shape: Any, minors: Any) -> None:
+def not_positive(function: str, shape: tuple[int, ...], minors: list[int]) -> None:
     """Raise the error about the first matrix that is not positive-definite, if there is one."""
     for index, order in enumerate(minors):
         if order:
@@ -100,7 +101,7 @@ def not_positive(function: str, shape: Any, minors: Any) -> None:
             )
 
 
-def _factor(xp: Any, array: Any, upper: bool) -> tuple[Any, Any]:
+def _factor(xp: Namespace, array: Array, upper: bool) -> tuple[Any, Any]:
     """Return the Cholesky factors, and for each matrix without one the order of the minor that is not positive."""
     lower = xp.swapaxes(array, -1, -2).conj() if upper else array
     minors: Any = None
@@ -120,17 +121,17 @@ def _factor(xp: Any, array: Any, upper: bool) -> tuple[Any, Any]:
     return (xp.swapaxes(factor, -1, -2).conj() if upper else factor), minors
 
 
-def checked_factor(xp: Any, array: Any, upper: bool, function: str) -> Any:
+def checked_factor(xp: Namespace, array: Array, upper: bool, function: str) -> Array:
     """Return the Cholesky factors; raise where one does not exist."""
     check_square(function, array)
     factor, minors = _factor(xp, array, upper)
     if minors is not None:
         not_positive(function, array.shape, minors)
-    return factor
+    return factor  # type: ignore[no-any-return]
 
 
 @primitive(namespace=NAMESPACE, method=False, out=True)
-def cholesky(xp: Any, A: Tensor, *, upper: bool = False) -> Tensor:
+def cholesky(xp: Namespace, A: Array, *, upper: bool = False) -> Array:
     """Return the lower triangular L with A = L L^H of a Hermitian positive-definite matrix, or of each of a batch.
 
     Only the lower triangle of A is read; with `upper` only the upper one, and the result is L^H. Raises `LinAlgError`
@@ -140,10 +141,10 @@ def cholesky(xp: Any, A: Tensor, *, upper: bool = False) -> Tensor:
     tensor([[2., 0.],
             [1., 2.]])
     """
-    return checked_factor(xp, A, upper, "linalg.cholesky")  # type: ignore[no-any-return]
+    return checked_factor(xp, A, upper, "linalg.cholesky")
 
 
-def cholesky_gradient(grad: Any, factor: Any, upper: bool) -> Any:
+def cholesky_gradient(grad: Tensor, factor: Tensor, upper: bool) -> Tensor:
     """Return the gradient of a Hermitian matrix from that of its Cholesky factor."""
     lower, grad = (factor.mH, grad.mH) if upper else (factor, grad)
     part = lower.mH @ grad
@@ -156,8 +157,8 @@ derivatives(cholesky, A=lambda grad, result, upper: cholesky_gradient(grad, resu
 
 @primitive(namespace=NAMESPACE, method=False, out=True, several=("L", "info"))
 def cholesky_ex(
-    xp: Any, A: Tensor, *, upper: bool = False, check_errors: bool = False
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    xp: Namespace, A: Array, *, upper: bool = False, check_errors: bool = False
+) -> tuple[Array, Array]:  # fmt: skip
     """Return the factor of `linalg.cholesky`, and for each matrix an integer that is 0 when there is one.
 
     Otherwise `info` is the order of the first leading minor that is not positive, and the factor is that of the minors
@@ -181,7 +182,7 @@ derivatives(cholesky_ex, A=lambda grads, L, upper: cholesky_gradient(grads[0], L
 
 
 @primitive(name="cholesky", out="cast", namesake_of=cholesky)
-def _cholesky(xp: Any, input: Tensor, upper: bool = False) -> Tensor:
+def _cholesky(xp: Namespace, input: Array, upper: bool = False) -> Array:
     """Return the Cholesky factor of a matrix, as `linalg.cholesky` does.
 
     >>> tl.cholesky(tl.tensor([[4.0, 2.0], [2.0, 5.0]]))
@@ -190,14 +191,14 @@ def _cholesky(xp: Any, input: Tensor, upper: bool = False) -> Tensor:
 
     Same as PyTorch's function of that name, without its warning to use `linalg.cholesky` instead.
     """
-    return checked_factor(xp, input, upper, "cholesky")  # type: ignore[no-any-return]
+    return checked_factor(xp, input, upper, "cholesky")
 
 
 derivatives(_cholesky, input=lambda grad, result, upper: cholesky_gradient(grad, result, upper))
 
 
 @primitive(out="cast")
-def cholesky_solve(xp: Any, B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+def cholesky_solve(xp: Namespace, B: Array, L: Array, upper: bool = False) -> Array:
     """Return the solution X of A X = B from the Cholesky factor L of A, which is lower triangular, or `upper`.
 
     L has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit. The
@@ -219,22 +220,22 @@ def cholesky_solve(xp: Any, B: Tensor, L: Tensor, upper: bool = False) -> Tensor
     batch = common_batch("cholesky_solve", L, B)
     lower, adjoint = _both_factors(xp, L, upper)
     half = solve_triangles(xp, lower, B, batch, True, False)
-    return solve_triangles(xp, adjoint, half, batch, False, False)  # type: ignore[no-any-return]
+    return solve_triangles(xp, adjoint, half, batch, False, False)
 
 
-def _both_factors(xp: Any, L: Any, upper: bool) -> tuple[Any, Any]:
+def _both_factors(xp: Namespace, L: Array, upper: bool) -> tuple[Any, Any]:
     """Return the lower and the upper factor of L L^H, given one of them."""
     adjoint = xp.conj(xp.swapaxes(L, -1, -2))
     return (adjoint, L) if upper else (L, adjoint)
 
 
-def _by_factor(symmetric: Any, L: Any, upper: bool) -> Any:
+def _by_factor(symmetric: Tensor, L: Tensor, upper: bool) -> Tensor:
     """Return the gradient of L from half of that of L L^H; not cut to the triangle, though only that is read."""
     both = symmetric + symmetric.mH
     return -(L @ both) if upper else -(both @ L)
 
 
-def _cholesky_solve_factor(grad: Any, L: Any, result: Any, upper: bool) -> Any:
+def _cholesky_solve_factor(grad: Tensor, L: Tensor, result: Tensor, upper: bool) -> Tensor:
     return _by_factor(cholesky_solve(grad, L, upper) @ result.mH, L, upper)
 
 
@@ -246,7 +247,7 @@ derivatives(
 
 
 @primitive(out="cast")
-def cholesky_inverse(xp: Any, L: Tensor, upper: bool = False) -> Tensor:
+def cholesky_inverse(xp: Namespace, L: Array, upper: bool = False) -> Array:
     """Return the inverse of a matrix from its Cholesky factor L, which is lower triangular, or `upper`.
 
     The gradient of L is that of L L^H, not cut to the triangle that is read.
@@ -259,7 +260,7 @@ def cholesky_inverse(xp: Any, L: Tensor, upper: bool = False) -> Tensor:
     lower, _ = _both_factors(xp, L, upper)
     eye = xp.broadcast_to(xp.eye(L.shape[-1], dtype=L.dtype), L.shape)
     half = solve_triangles(xp, lower, eye, L.shape[:-2], True, False)
-    return xp.conj(xp.swapaxes(half, -1, -2)) @ half  # type: ignore[no-any-return]
+    return xp.conj(xp.swapaxes(half, -1, -2)) @ half
 
 
 derivatives(

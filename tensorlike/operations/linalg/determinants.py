@@ -10,6 +10,7 @@ from tensorlike.operations.elementwise.complexes import complex
 from tensorlike.tensor.declarations.declare import composite, derivatives, primitive
 from tensorlike.tensor.declarations.named_results import return_type
 from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Array, Namespace
 
 from ..shared import require_tensor
 from .checks import NAMESPACE, check_square, identity_like, is_complex, on_host
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @primitive(namespace=NAMESPACE, method=False, out=True)
-def det(xp: Any, A: Tensor) -> Tensor:
+def det(xp: Namespace, A: Array) -> Array:
     """Return the determinant of a square matrix, or of each of a batch.
 
     A has shape (..., n, n), the result (...). Raises RuntimeError unless A holds square matrices of floating-point or
@@ -34,7 +35,7 @@ def det(xp: Any, A: Tensor) -> Tensor:
     return xp.linalg.det(A)  # type: ignore[no-any-return]
 
 
-def _det_gradient(grad: Any, A: Any, result: Any) -> Any:
+def _det_gradient(grad: Tensor, A: Tensor, result: Tensor) -> Any:
     if A.shape[-1] == 1:
         return grad.reshape(A.shape)
     if not (on_host(result._tl_data) == 0).any():
@@ -50,7 +51,7 @@ derivatives(det, A=lambda grad, A, result: _det_gradient(grad, A, result))
 
 
 @primitive(namespace=NAMESPACE, method=False, out=True, several=("sign", "logabsdet"))
-def slogdet(xp: Any, A: Tensor) -> tuple[Tensor, Tensor]:
+def slogdet(xp: Namespace, A: Array) -> tuple[Array, Array]:
     """Return the sign of the determinant of a square matrix, and the logarithm of its absolute value.
 
     They are finite where the determinant itself would overflow. A has shape (..., n, n), both results (...). The sign
@@ -64,7 +65,7 @@ def slogdet(xp: Any, A: Tensor) -> tuple[Tensor, Tensor]:
     return sign, logarithm
 
 
-def _slogdet_gradient(grads: Any, A: Any, sign: Any) -> Any:
+def _slogdet_gradient(grads: list[Tensor], A: Tensor, sign: Tensor) -> Any:
     factor = grads[1]
     if is_complex(A):
         # The imaginary part of the logarithm is the phase of the sign.
@@ -85,7 +86,7 @@ def _det(input: Tensor) -> Tensor:
     >>> tl.det(tl.tensor([[2.0, 1.0], [0.0, 3.0]]))
     tensor(6.)
     """
-    return det(input)  # type: ignore[no-any-return]
+    return det(input)
 
 
 @composite(name="slogdet", method=True, namesake_of=slogdet)

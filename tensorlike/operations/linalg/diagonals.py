@@ -23,7 +23,7 @@ from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from ..indexing.basic import writable
 from ..indexing.written_values import converted_number
@@ -33,16 +33,16 @@ from ..shared import require_tensor
 # ------------------------------------------------------------------------------------------------------------ triangles
 
 
-def _triangle(xp: Any, name: str, input: Any, diagonal: int) -> Any:
+def _triangle(xp: Namespace, name: str, input: Array, diagonal: int) -> Array:
     if input.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {input.ndim}")
     if not hasattr(type(diagonal), "__index__"):
         raise TypeError(f"{name}(): argument 'diagonal' (position 2) must be int, not {type(diagonal).__name__}")
-    return getattr(xp, name)(input, int(diagonal))
+    return getattr(xp, name)(input, int(diagonal))  # type: ignore[no-any-return]
 
 
 @primitive(inplace=True, out=True, linear_in=("input",))
-def tril(xp: Any, input: Tensor, diagonal: int = 0) -> Tensor:
+def tril(xp: Namespace, input: Array, diagonal: int = 0) -> Array:
     """Return the matrices in the last two dimensions of `input` with zeros above a diagonal (0 is the main one).
 
     Raises RuntimeError for fewer than two dimensions.
@@ -58,7 +58,7 @@ derivatives(tril, input=lambda grad, diagonal: grad.tril(diagonal))
 
 
 @primitive(inplace=True, out=True, linear_in=("input",))
-def triu(xp: Any, input: Tensor, diagonal: int = 0) -> Tensor:
+def triu(xp: Namespace, input: Array, diagonal: int = 0) -> Array:
     """Return the matrices in the last two dimensions of `input` with zeros below a diagonal (0 is the main one).
 
     Raises RuntimeError for fewer than two dimensions.
@@ -73,7 +73,9 @@ def triu(xp: Any, input: Tensor, diagonal: int = 0) -> Tensor:
 derivatives(triu, input=lambda grad, diagonal: grad.triu(diagonal))
 
 
-def _triangle_indices(name: str, row: int, col: int, offset: int, dtype: Any, device: Any) -> Any:
+def _triangle_indices(
+    name: str, row: int, col: int, offset: int, dtype: Dtype | None, device: Device | int | str | None
+) -> Tensor:
     for argument, size in (("row", row), ("col", col)):
         if size < 0:
             raise RuntimeError(f"{name}(): {argument} must be non-negative, got {size}")
@@ -124,7 +126,7 @@ def _two_dims(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
     return first, second
 
 
-def _diagonals(xp: Any, array: Any, offset: int, first: int, second: int) -> Any:
+def _diagonals(xp: Namespace, array: Array, offset: int, first: int, second: int) -> Array:
     """Return a writable view of the diagonals."""
     if xp is np:
         return writable(array.diagonal(offset, first, second), array)
@@ -135,11 +137,11 @@ def _diagonals(xp: Any, array: Any, offset: int, first: int, second: int) -> Any
     rest = [d for d in range(array.ndim) if d not in (first, second)]
     shape = (*(array.shape[d] for d in rest), length)
     steps = (*(array.strides[d] for d in rest), array.strides[first] + array.strides[second])
-    return xp.lib.stride_tricks.as_strided(array[tuple(start)], shape, steps)
+    return xp.lib.stride_tricks.as_strided(array[tuple(start)], shape, steps)  # type: ignore[no-any-return]
 
 
 @primitive(view=True)
-def diagonal(xp: Any, input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+def diagonal(xp: Namespace, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """Return a view of the diagonals of the matrices in the dimensions `dim1` and `dim2`, as a last dimension.
 
     >>> tl.diagonal(tl.tensor([[1, 2], [3, 4]]))
@@ -149,7 +151,7 @@ def diagonal(xp: Any, input: Tensor, offset: int = 0, dim1: int = 0, dim2: int =
 
 
 @internal()
-def diagonal_place(xp: Any, input: Tensor, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Tensor:
+def diagonal_place(xp: Namespace, input: Array, shape: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Array:
     """Return zeros of the given shape with `input` on the diagonals."""
     result = xp.zeros(shape, input.dtype)
     _diagonals(xp, result, offset, *_two_dims(len(shape), dim1, dim2))[...] = input
@@ -166,7 +168,7 @@ derivatives(diagonal_place, input=lambda grad, offset, dim1, dim2: grad.diagonal
 
 
 @primitive(linear_in=("input",))
-def diag_embed(xp: Any, input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+def diag_embed(xp: Namespace, input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
     """Return matrices, in the dimensions `dim1` and `dim2`, with the last dimension of `input` on a diagonal.
 
     >>> tl.diag_embed(tl.tensor([1, 2]))
@@ -219,7 +221,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 
 @primitive(linear_in=("input",))
-def trace(xp: Any, input: Tensor) -> Tensor:
+def trace(xp: Namespace, input: Array) -> Array:
     """Return the sum of the diagonal of a matrix; int64 for integers.
 
     Raises RuntimeError for other than two dimensions.
@@ -231,7 +233,7 @@ def trace(xp: Any, input: Tensor) -> Tensor:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     if input.dtype.kind == "b":
         raise NotImplementedError("\"trace\" not implemented for 'Bool': convert the matrix first")
-    return xp.trace(input, dtype=np.int64 if input.dtype.kind in "iu" else input.dtype)
+    return xp.trace(input, dtype=np.int64 if input.dtype.kind in "iu" else input.dtype)  # type: ignore[no-any-return]
 
 
 derivatives(
@@ -241,7 +243,7 @@ derivatives(
 
 
 @primitive()
-def diagonal_scatter(xp: Any, input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+def diagonal_scatter(xp: Namespace, input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """Return a copy of `input` with `src` on its diagonals.
 
     Raises RuntimeError when `src` does not have the shape of the diagonals.

@@ -28,7 +28,7 @@ from tensorlike.tensor.declarations.formulas import conj
 from tensorlike.tensor.declarations.runtime import promote_arithmetic, type_name, write_out
 from tensorlike.tensor.device import cpu
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 Labels = tuple[int, ...]
 # The parsed subscripts of one operand: labels and at most one _DOTS.
@@ -154,12 +154,12 @@ def _program(
     )
 
 
-def _sum(xp: Any, array: Any, axes: Labels) -> Any:
+def _sum(xp: Namespace, array: Array, axes: Labels) -> Array:
     # Integers sum in 64 bits, as everywhere.
     return xp.asarray(xp.sum(array, axis=axes, dtype=np.int64 if array.dtype.kind in "biu" else None))
 
 
-def _contracted(xp: Any, first: Any, second: Any, pair: _Pair) -> Any:
+def _contracted(xp: Namespace, first: Array, second: Array, pair: _Pair) -> Array:
     """Return the contraction of two arrays: one product of matrices, or one of elements where nothing is summed."""
     if pair.sum_first:
         first = _sum(xp, first, pair.sum_first)
@@ -180,7 +180,7 @@ def _contracted(xp: Any, first: Any, second: Any, pair: _Pair) -> Any:
 
 
 @internal(name="_einsum")
-def _einsum(xp: Any, operands: Sequence[Tensor], inputs: tuple[Labels, ...], output: Labels) -> Tensor:
+def _einsum(xp: Namespace, operands: Sequence[Array], inputs: tuple[Labels, ...], output: Labels) -> Array:
     """Return the sum over all labels that are not in `output` of the operands' products."""
     arrays: list[Any] = list(operands)
     strategy = in_force() if len(arrays) > 2 else None
@@ -201,7 +201,7 @@ def _einsum(xp: Any, operands: Sequence[Tensor], inputs: tuple[Labels, ...], out
     return result
 
 
-def _like(tensor: Any, array: Any) -> Any:
+def _like(tensor: Tensor, array: Array) -> Tensor:
     where = device_of(tensor._tl_data)
     return wrap(array if where is cpu else backend_for(where).from_host(array, where))
 
@@ -215,7 +215,7 @@ def _sizes_of(label: int, tensors: Sequence[Any], inputs: Sequence[Labels]) -> s
 
 def _operand_gradient(
     grad: Any, shape: Sequence[int], position: int, operands: Sequence[Any], inputs: tuple[Labels, ...], output: Labels
-) -> Any:
+) -> Tensor:
     """Return the gradient of one operand, of the shape `shape`: see Note [Labels]."""
     others = [conj(o) for i, o in enumerate(operands) if i != position]
     others_labels = [x for i, x in enumerate(inputs) if i != position]

@@ -7,14 +7,14 @@ from typing import Any, NoReturn
 from tensorlike._library_name import LIBRARY
 from tensorlike.tensor.declarations.declare import composite, derivatives, primitive
 from tensorlike.tensor.declarations.runtime import dtype_name
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..shared import require_tensor
 from .checks import NAMESPACE, identity_like, into
 from .solving import solve_triangular
 
 
-def _check_dtype(function: str, array: Any) -> None:
+def _check_dtype(function: str, array: Array) -> None:
     if array.dtype.kind not in "fc" or array.dtype.itemsize < 4:
         raise NotImplementedError(
             f"\"{function}\" not implemented for '{dtype_name(array.dtype)}': convert the tensor first, e.g. with "
@@ -23,7 +23,7 @@ def _check_dtype(function: str, array: Any) -> None:
 
 
 @primitive(out="cast", several=("a", "tau"))
-def geqrf(xp: Any, input: Tensor) -> tuple[Tensor, Tensor]:
+def geqrf(xp: Namespace, input: Array) -> tuple[Array, Array]:
     """Return the QR decomposition of a matrix, or of each of a batch, in the compact form of LAPACK.
 
     For `input` of shape (..., m, n), `a` has that shape and `tau` (..., min(m, n)): R is the upper triangle of `a`; the
@@ -62,7 +62,7 @@ derivatives(geqrf, input=lambda grads: _refuse())
 # matrices of a batch at once, and its derivatives are those of its parts.
 
 
-def _compact(input: Any, tau: Any) -> tuple[Any, Any]:
+def _compact(input: Tensor, tau: Tensor) -> tuple[Any, Any]:
     """Return V and T of the reflections: see Note [The compact WY form]."""
     count = tau.shape[-1]
     vectors = input[..., :count]
@@ -76,7 +76,7 @@ def _compact(input: Any, tau: Any) -> tuple[Any, Any]:
     return vectors, factors
 
 
-def _check_reflections(function: str, input: Any, tau: Any) -> None:
+def _check_reflections(function: str, input: Array, tau: Array) -> None:
     if input.ndim < 2:
         raise RuntimeError(
             f"{function}: input must have at least 2 dimensions. It has {input.ndim}, with shape {list(input.shape)}"
@@ -93,7 +93,7 @@ def _check_reflections(function: str, input: Any, tau: Any) -> None:
         )
 
 
-def _product(function: str, input: Any, tau: Any, out: Any) -> Any:
+def _product(function: str, input: Tensor, tau: Tensor, out: Tensor | None) -> Tensor:
     a, t = input._tl_data, tau._tl_data
     name = "torch.linalg.householder_product"
     if a.ndim >= 2 and a.shape[-2] < a.shape[-1]:
@@ -151,7 +151,7 @@ def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor
     return _product("orgqr", input, input2, out)
 
 
-def _check_ormqr(a: Any, t: Any, c: Any, left: bool) -> None:
+def _check_ormqr(a: Array, t: Array, c: Array, left: bool) -> None:
     name = "torch.ormqr"
     for argument, array in (("input", a), ("other", c)):
         if array.ndim < 2:

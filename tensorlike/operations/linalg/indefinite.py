@@ -10,12 +10,12 @@ from tensorlike.operations.shared import no_derivative
 from tensorlike.tensor.backends import backend_of, scipy_linalg
 from tensorlike.tensor.declarations.declare import derivatives, primitive
 from tensorlike.tensor.declarations.runtime import dtype_name
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace
 
 from .checks import NAMESPACE, LinAlgError, batch_element, check_square, common_batch, flat_matrices, on_host
 
 
-def _back(xp: Any, like: Any, *parts: Any) -> Any:
+def _back(xp: Namespace, like: Array, *parts: Array) -> tuple[Array, ...]:
     """Convert NumPy arrays to arrays on the device of `like`."""
     if xp is np:
         return parts
@@ -23,7 +23,7 @@ def _back(xp: Any, like: Any, *parts: Any) -> Any:
     return tuple(backend.from_host(part, backend.device_of(like)) for part in parts)
 
 
-def _factored(xp: Any, array: Any, hermitian: bool) -> Any:
+def _factored(xp: Namespace, array: Array, hermitian: bool) -> Any:
     """Return the factors in one array, the exchanged rows as LAPACK counts them, and the first zero of D, or 0."""
     host = on_host(array)
     matrices = flat_matrices(host)
@@ -40,7 +40,7 @@ def _factored(xp: Any, array: Any, hermitian: bool) -> Any:
     return _back(xp, array, factors.reshape(host.shape), pivots.reshape((*batch, host.shape[-1])), info.reshape(batch))
 
 
-def _check_info(function: str, shape: Any, info: Any) -> None:
+def _check_info(function: str, shape: tuple[int, ...], info: Array) -> None:
     for index, place in enumerate(on_host(info).reshape(-1)):
         if place:
             raise LinAlgError(
@@ -51,8 +51,8 @@ def _check_info(function: str, shape: Any, info: Any) -> None:
 
 @primitive(namespace=NAMESPACE, method=False, out=True, several=("LD", "pivots", "info"))
 def ldl_factor_ex(
-    xp: Any, input: Tensor, *, hermitian: bool = False, check_errors: bool = False
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    xp: Namespace, input: Array, *, hermitian: bool = False, check_errors: bool = False
+) -> tuple[Array, Array, Array]:  # fmt: skip
     """Return the result of `linalg.ldl_factor`, and for each matrix the number of a zero on the diagonal of D, or 0.
 
     Raises `LinAlgError` for a zero only with `check_errors`.
@@ -71,7 +71,7 @@ derivatives(ldl_factor_ex, input=lambda grads: no_derivative("linalg.ldl_factor_
 
 
 @primitive(namespace=NAMESPACE, method=False, out=True, several=("LD", "pivots"))
-def ldl_factor(xp: Any, input: Tensor, *, hermitian: bool = False) -> tuple[Tensor, Tensor]:
+def ldl_factor(xp: Namespace, input: Array, *, hermitian: bool = False) -> tuple[Array, Array]:
     """Return the factors of A = L D L^T, by the pivoting of Bunch and Kaufman, in the compact form of LAPACK.
 
     A is symmetric, or with `hermitian` Hermitian, and then A = L D L^H; only the lower triangle is read. The unit lower
@@ -92,7 +92,7 @@ def ldl_factor(xp: Any, input: Tensor, *, hermitian: bool = False) -> tuple[Tens
 derivatives(ldl_factor, input=lambda grads: no_derivative("linalg.ldl_factor"))
 
 
-def _order(pivots: Any) -> Any:
+def _order(pivots: Array) -> Array:
     """Return the permutation of the rows after the exchanges."""
     order = np.arange(len(pivots))
     place = 0
@@ -105,7 +105,7 @@ def _order(pivots: Any) -> Any:
     return order
 
 
-def _divided(diagonal: Any, below: Any, first: Any, right: Any, hermitian: bool) -> Any:
+def _divided(diagonal: Array, below: Array, first: Array, right: Array, hermitian: bool) -> Array:
     """Return D^-1 times `right`, for blocks of size 2 at the rows `first` and of size 1 elsewhere."""
     result = right / diagonal[:, None]
     second = first + 1
@@ -117,7 +117,7 @@ def _divided(diagonal: Any, below: Any, first: Any, right: Any, hermitian: bool)
     return result
 
 
-def _solved(linalg: Any, factors: Any, pivots: Any, right: Any, hermitian: bool) -> Any:
+def _solved(linalg: Any, factors: Array, pivots: Array, right: Array, hermitian: bool) -> Array:
     """Return the solution for one matrix."""
     (convert,) = linalg.get_lapack_funcs(("syconv",), (factors,))
     converted, below, _ = convert(factors, pivots, lower=1)
@@ -133,13 +133,13 @@ def _solved(linalg: Any, factors: Any, pivots: Any, right: Any, hermitian: bool)
     half = linalg.solve_triangular(converted, right[order], **options)
     half = _divided(diagonal.real if hermitian else diagonal, below, np.array(starts, np.intp), half, hermitian)
     half = linalg.solve_triangular(converted, half, trans=2 if hermitian else 1, **options)
-    result = np.empty_like(half)
+    result: Array = np.empty_like(half)
     result[order] = half
     return result
 
 
 @primitive(namespace=NAMESPACE, method=False, out=True)
-def ldl_solve(xp: Any, LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
+def ldl_solve(xp: Namespace, LD: Array, pivots: Array, B: Array, *, hermitian: bool = False) -> Array:
     """Return the solution X of A X = B from the result of `linalg.ldl_factor` for A, with the same `hermitian`.
 
     LD has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit and for

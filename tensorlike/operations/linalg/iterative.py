@@ -16,7 +16,7 @@ from tensorlike.tensor.backends.scipy_modules import scipy_module
 from tensorlike.tensor.creation.sampling import randn
 from tensorlike.tensor.declarations.declare import composite, derivatives, internal
 from tensorlike.tensor.declarations.runtime import dtype_name
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..shared import as_number, require_tensor
 from .checks import flat_matrices, on_host
@@ -28,7 +28,9 @@ from .spectral import eigh
 _DENSE = 5
 
 
-def _pairs(A: Any, B: Any, X: Any, K: Any, count: int, niter: int, tol: float, largest: bool) -> tuple[Any, Any]:
+def _pairs(
+    A: Array, B: Array | None, X: Array, K: Array | None, count: int, niter: int, tol: float, largest: bool
+) -> tuple[Any, Any]:
     """Return `count` eigenvalues and eigenvectors of one matrix, the outermost first."""
     size, block = X.shape
     if size < _DENSE * max(block, count):
@@ -46,7 +48,7 @@ def _pairs(A: Any, B: Any, X: Any, K: Any, count: int, niter: int, tol: float, l
     return values[order], vectors[:, order]
 
 
-def _each(array: Any, count: int) -> Any:
+def _each(array: Array | None, count: int) -> Any:
     """Return the matrices of a batch in double precision, one for each of `count`; None stays None."""
     if array is None:
         return [None] * count
@@ -56,16 +58,9 @@ def _each(array: Any, count: int) -> Any:
 
 @internal(several=("eigenvalues", "eigenvectors"))
 def outer_eigenpairs(
-    xp: Any,
-    A: Tensor,
-    B: Tensor | None,
-    X: Tensor,
-    iK: Tensor | None,
-    count: int,
-    niter: int,
-    tol: float,
+    xp: Namespace, A: Array, B: Array | None, X: Array, iK: Array | None, count: int, niter: int, tol: float,
     largest: bool,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Array, Array]:  # fmt: skip
     """Return the `count` largest or smallest eigenvalues of A x = e B x, and their vectors as columns."""
     batch, size = A.shape[:-2], A.shape[-1]
     matrices = flat_matrices(on_host(A)).astype(np.float64)
@@ -84,7 +79,7 @@ def outer_eigenpairs(
     return backend.from_host(found[0], where), backend.from_host(found[1], where)
 
 
-def _gradient(grads: Any, A: Any, B: Any, values: Any, vectors: Any, largest: bool) -> Any:
+def _gradient(grads: list[Tensor], A: Tensor, B: Tensor | None, values: Tensor, vectors: Tensor, largest: bool) -> Any:
     """Return the gradient of A. It depends on all eigenpairs, also those not returned."""
     if B is None:
         others, basis = eigh(A)
@@ -120,7 +115,7 @@ derivatives(
 )
 
 
-def _check(A: Any, B: Any) -> None:
+def _check(A: Tensor, B: Tensor | None) -> None:
     if A.ndim < 2:
         raise IndexError(f"lobpcg(): A must have at least 2 dimensions, but its shape is {list(A.shape)}")
     for argument, matrix in (("A", A), ("B", B)):
@@ -140,21 +135,11 @@ def _check(A: Any, B: Any) -> None:
 
 @composite(random=None)
 def lobpcg(
-    A: Tensor,
-    k: int | None = None,
-    B: Tensor | None = None,
-    X: Tensor | None = None,
-    n: int | None = None,
-    iK: Tensor | None = None,
-    niter: int | None = None,
-    tol: float | None = None,
-    largest: bool | None = None,
-    method: str | None = None,
-    tracker: Callable[..., Any] | None = None,
-    ortho_iparams: dict[str, int] | None = None,
-    ortho_fparams: dict[str, float] | None = None,
-    ortho_bparams: dict[str, bool] | None = None,
-) -> tuple[Tensor, Tensor]:
+    A: Tensor, k: int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: int | None = None,
+    iK: Tensor | None = None, niter: int | None = None, tol: float | None = None, largest: bool | None = None,
+    method: str | None = None, tracker: Callable[..., Any] | None = None, ortho_iparams: dict[str, int] | None = None,
+    ortho_fparams: dict[str, float] | None = None, ortho_bparams: dict[str, bool] | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Return the `k` largest eigenvalues, or smallest with `largest=False`, of A x = e B x, and vectors as columns.
 
     A is symmetric, of shape (..., m, m), B symmetric positive-definite or left out. By the locally optimal block

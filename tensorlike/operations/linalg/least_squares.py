@@ -10,7 +10,7 @@ from tensorlike.tensor.declarations.declare import composite, derivatives, inter
 from tensorlike.tensor.declarations.named_results import return_type
 from tensorlike.tensor.declarations.runtime import broadcast_error, device_guard, dtype_name
 from tensorlike.tensor.tensor import Tensor
-from tensorlike.tensor.types import Number
+from tensorlike.tensor.types import Array, Namespace, Number
 
 from ..shared import as_number, require_tensor
 from .checks import NAMESPACE, converging, into_each
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 # ------------------------------------------------------------------------------------------------------- pseudoinverses
 
 
-def _pseudoinverse(xp: Any, A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
+def _pseudoinverse(
+    xp: Namespace, A: Array, atol: Array | float | None, rtol: Array | float | None, hermitian: bool
+) -> Array:
     if A.ndim < 2 or A.dtype.kind not in "fc" or A.dtype.itemsize < 4:
         raise RuntimeError(
             f"linalg.pinv({dtype_name(A.dtype)}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of "
@@ -50,13 +52,9 @@ def _pseudoinverse(xp: Any, A: Any, atol: Any, rtol: Any, hermitian: bool) -> An
 
 @primitive(namespace=NAMESPACE, method=False, out="cast")
 def pinv(
-    xp: Any,
-    A: Tensor,
-    *,
-    atol: Tensor | Number | None = None,
-    rtol: Tensor | Number | None = None,
+    xp: Namespace, A: Array, *, atol: Array | Number | None = None, rtol: Array | Number | None = None,
     hermitian: bool = False,
-) -> Tensor:
+) -> Array:  # fmt: skip
     """Return the Moore-Penrose pseudoinverse of a matrix, or of each of a batch.
 
     A has shape (..., m, n), the result (..., n, m). Singular values that are not above `atol` or `rtol` times the
@@ -67,10 +65,10 @@ def pinv(
     tensor([[0.5000, 0.0000],
             [0.0000, 0.0000]])
     """
-    return _pseudoinverse(xp, A, atol, rtol, hermitian)  # type: ignore[no-any-return]
+    return _pseudoinverse(xp, A, atol, rtol, hermitian)
 
 
-def _pinv_gradient(grad: Any, A: Any, inverse: Any) -> Any:
+def _pinv_gradient(grad: Tensor, A: Tensor, inverse: Tensor) -> Tensor:
     """Return the gradient of a matrix from that of its pseudoinverse, at constant rank (Golub and Pereyra, 1973)."""
     grad_h, inverse_h = grad.mH, inverse.mH
     if A.shape[-2] <= A.shape[-1]:
@@ -93,7 +91,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
     """
-    return pinv(input, rtol=rcond)  # type: ignore[no-any-return]
+    return pinv(input, rtol=rcond)
 
 
 # -------------------------------------------------------------------------------------------------------- least squares
@@ -102,7 +100,7 @@ _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 @internal(several=("solution", "rank", "singular_values"))
-def least_squares(xp: Any, A: Tensor, B: Tensor, rcond: Any, full_rank: bool) -> tuple[Tensor, Tensor, Tensor]:
+def least_squares(xp: Namespace, A: Array, B: Array, rcond: Any, full_rank: bool) -> tuple[Array, Array, Array]:
     """Return the least squares solution X of A X = B of minimal norm, the rank of A and its singular values."""
     left, values, right = converging("torch.linalg.lstsq", xp.linalg.svd, A, full_matrices=False)
     if full_rank:
@@ -123,7 +121,7 @@ derivatives(
 )
 
 
-def _check_lstsq(a: Any, b: Any, driver: Any) -> bool:
+def _check_lstsq(a: Array, b: Array, driver: str | None) -> bool:
     """Check the shapes of a system of equations; return whether the right-hand sides are vectors."""
     name = "torch.linalg.lstsq"
     if a.ndim < 2:

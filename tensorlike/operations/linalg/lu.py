@@ -13,6 +13,7 @@ from tensorlike.tensor.declarations.named_results import return_type
 from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Array, Namespace
 
 from ..shape.joining import cat
 from ..shared import require_tensor
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 # ------------------------------------------------------------------------------------------------------------ factoring
 
 
-def _check(function: str, array: Any, pivot: bool) -> None:
+def _check(function: str, array: Array, pivot: bool) -> None:
     if array.ndim < 2:
         raise RuntimeError(
             f"{function}: Expected tensor with 2 or more dimensions. Got size: {list(array.shape)} instead"
@@ -46,7 +47,7 @@ def _check(function: str, array: Any, pivot: bool) -> None:
         raise RuntimeError(f"{function}: LU without pivoting is not implemented on the CPU: leave pivot=False out")
 
 
-def _factored(xp: Any, array: Any) -> tuple[Any, Any, Any]:
+def _factored(xp: Namespace, array: Array) -> tuple[Any, Any, Any]:
     """Return both factors in one array, the exchanged rows, counted from 1, and the first pivot that is zero."""
     host = on_host(array)
     matrices = flat_matrices(host)
@@ -67,7 +68,7 @@ def _factored(xp: Any, array: Any) -> tuple[Any, Any, Any]:
     return tuple(backend.from_host(part, backend.device_of(array)) for part in found)
 
 
-def _unpacked(LU: Any) -> tuple[Any, Any]:
+def _unpacked(LU: Tensor) -> tuple[Any, Any]:
     """Return the lower factor, with ones on its diagonal, and the upper one."""
     rows, columns = LU.shape[-2:]
     size = min(rows, columns)
@@ -77,7 +78,7 @@ def _unpacked(LU: Any) -> tuple[Any, Any]:
     return lower + ones, upper
 
 
-def _lu_gradient(grad: Any, LU: Any, pivots: Any) -> Any:
+def _lu_gradient(grad: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
     """Return the gradient of a matrix from that of its two factors in one."""
     rows, columns = LU.shape[-2:]
     size = min(rows, columns)
@@ -105,7 +106,7 @@ def _lu_gradient(grad: Any, LU: Any, pivots: Any) -> Any:
 
 
 @internal(differentiable=False)
-def permutation_of(xp: Any, pivots: Tensor, rows: int, dtype: Any) -> Tensor:
+def permutation_of(xp: Namespace, pivots: Array, rows: int, dtype: Any) -> Array:
     """Return the matrices that undo the exchanges of rows `pivots`, as LAPACK counts them."""
 
     swaps = on_host(pivots)
@@ -117,13 +118,13 @@ def permutation_of(xp: Any, pivots: Tensor, rows: int, dtype: Any) -> Tensor:
         order[matrices, column], order[matrices, other] = order[matrices, other], order[matrices, column].copy()
     found = np.zeros((len(flat), rows, rows), as_numpy_dtype(dtype, "lu_unpack"))
     found[matrices[:, None], order, np.arange(rows)] = 1
-    return xp.asarray(found.reshape((*swaps.shape[:-1], rows, rows)))  # type: ignore[no-any-return]
+    return xp.asarray(found.reshape((*swaps.shape[:-1], rows, rows)))
 
 
 @primitive(namespace=NAMESPACE, method=False, out=True, several=("LU", "pivots", "info"))
 def lu_factor_ex(
-    xp: Any, A: Tensor, *, pivot: bool = True, check_errors: bool = False
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    xp: Namespace, A: Array, *, pivot: bool = True, check_errors: bool = False
+) -> tuple[Array, Array, Array]:  # fmt: skip
     """Return the result of `linalg.lu_factor`, and for each matrix the number of a pivot that is zero, or 0.
 
     Raises `LinAlgError` for a zero only with `check_errors`.
@@ -138,7 +139,7 @@ def lu_factor_ex(
     return factors, pivots, info
 
 
-def _check_info(function: str, shape: Any, info: Any) -> None:
+def _check_info(function: str, shape: tuple[int, ...], info: Array) -> None:
     for index, place in enumerate(on_host(info).reshape(-1)):
         if place:
             raise LinAlgError(
@@ -152,7 +153,7 @@ derivatives(lu_factor_ex, A=lambda grads, LU, pivots: _lu_gradient(grads[0], LU,
 
 
 @primitive(namespace=NAMESPACE, method=False, out=True, several=("LU", "pivots"))
-def lu_factor(xp: Any, A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor]:
+def lu_factor(xp: Namespace, A: Array, *, pivot: bool = True) -> tuple[Array, Array]:
     """Return the factors of A = P L U in one matrix, and the row exchanges, counted from 1.
 
     L without its diagonal of ones lies below U. A has shape (..., m, n), `pivots` (..., min(m, n)). Raises
@@ -195,7 +196,7 @@ def lu(
 # ---------------------------------------------------------------------------------------------------- using the factors
 
 
-def _check_pivots(function: str, pivots: Any) -> None:
+def _check_pivots(function: str, pivots: Array) -> None:
     if pivots.dtype != np.int32:
         raise RuntimeError(
             f"{function}: pivots should be a Tensor of scalar type torch.int32, not {dtype_name(pivots.dtype)}"
@@ -236,7 +237,7 @@ def lu_solve(
     else:
         half = solve_triangular(LU, permutation.mT @ columns, upper=False, unitriangular=True)
         result = solve_triangular(LU, half, upper=True)
-    return into("lu_solve", out, result if left else result.mH, LU, B)  # type: ignore[no-any-return]
+    return into("lu_solve", out, result if left else result.mH, LU, B)
 
 
 @composite(name="lu_solve", method=True)

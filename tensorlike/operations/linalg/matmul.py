@@ -13,7 +13,7 @@ from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.declarations.declare import derivatives, internal, primitive, raw_derivatives, tensor_method
 from tensorlike.tensor.declarations.formulas import conj
 from tensorlike.tensor.declarations.runtime import broadcast_error, dtype_name, promote_arithmetic
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from .matrix_kernels import BLAS, product, raw_first, raw_linear_input, raw_linear_weight, raw_second, wide_product
 
@@ -24,7 +24,7 @@ _C_NAMES = {
 }  # fmt: skip
 
 
-def c_name(dtype: Any) -> str:
+def c_name(dtype: np.dtype[Any]) -> str:
     """Return the name that PyTorch's messages about matrix products use for a dtype, such as double."""
     return _C_NAMES.get(str(dtype), str(dtype))
 
@@ -47,7 +47,7 @@ _TWO_DTYPES: dict[str, Callable[[Any, Any], str]] = {
 }
 
 
-def check_products(function: str, first: Any, second: Any, wording: str = "matrices") -> None:
+def check_products(function: str, first: Array, second: Array, wording: str = "matrices") -> None:
     """Raise for operands of two dtypes and for booleans: a product of matrices does not promote."""
     dtype = first.dtype
     if dtype is not second.dtype and dtype != second.dtype:
@@ -61,7 +61,7 @@ def check_products(function: str, first: Any, second: Any, wording: str = "matri
         )
 
 
-def check_matrices(function: str, first: Any, second: Any, names: tuple[str, str] = ("self", "mat2")) -> None:
+def check_matrices(function: str, first: Array, second: Array, names: tuple[str, str] = ("self", "mat2")) -> None:
     """Raise unless the operands are two matrices of matching sizes."""
     for matrix, name in zip((first, second), names):
         if matrix.ndim != 2:
@@ -75,7 +75,7 @@ def check_matrices(function: str, first: Any, second: Any, names: tuple[str, str
     check_products(function, first, second)
 
 
-def check_batches(function: str, first: Any, second: Any) -> None:
+def check_batches(function: str, first: Array, second: Array) -> None:
     """Raise unless the operands are two batches of matrices of matching sizes."""
     for batch, name in ((first, "batch1"), (second, "batch2")):
         if batch.ndim != 3:
@@ -90,7 +90,7 @@ def check_batches(function: str, first: Any, second: Any) -> None:
     check_products(function, first, second, "scalars")
 
 
-def check_vectors(function: str, first: Any, second: Any) -> None:
+def check_vectors(function: str, first: Array, second: Array) -> None:
     """Raise unless the operands are two vectors of one length."""
     if first.ndim != 1 or second.ndim != 1:
         raise RuntimeError(f"{function}(): 1D tensors expected, but got {first.ndim}D and {second.ndim}D tensors")
@@ -104,7 +104,7 @@ def check_vectors(function: str, first: Any, second: Any) -> None:
         )  # fmt: skip
 
 
-def check_matrix_vector(function: str, matrix: Any, vector: Any, input_ndim: int, input_size: Any) -> None:
+def check_matrix_vector(function: str, matrix: Array, vector: Array, input_ndim: int, input_size: int) -> None:
     """Raise unless the operands are a matrix and a vector of matching sizes."""
     if matrix.ndim != 2 or vector.ndim != 1:
         raise RuntimeError(
@@ -126,20 +126,20 @@ def adjoint(tensor: Any) -> Any:
     return conj(tensor).transpose(-2, -1)
 
 
-def rows_of(tensor: Any) -> Any:
+def rows_of(tensor: Any) -> Tensor:
     """Return a tensor as a matrix whose rows are its last dimension."""
     shape = tensor._tl_data.shape
-    return tensor if len(shape) == 2 else tensor.reshape(math.prod(shape[:-1]), shape[-1])
+    return tensor if len(shape) == 2 else tensor.reshape(math.prod(shape[:-1]), shape[-1])  # type: ignore[no-any-return]
 
 
-def _is_zero_dim(tensor: Any) -> bool:
+def _is_zero_dim(tensor: Tensor) -> bool:
     return bool(tensor._tl_data.ndim == 0)
 
 
 # ------------------------------------------------------------------------------------------------------ the operations
 
 
-def _check_matmul(first: Any, second: Any) -> None:
+def _check_matmul(first: Array, second: Array) -> None:
     """Raise PyTorch's error for operands that `matmul` cannot multiply; each combination of shapes has its own text."""
     a, b = first.ndim, second.ndim
     if a == 0 or b == 0:
@@ -180,7 +180,7 @@ def _check_matmul(first: Any, second: Any) -> None:
             )  # fmt: skip
 
 
-def _grad_first(grad: Any, other: Any, input_shape: Any) -> Any:
+def _grad_first(grad: Any, other: Any, input_shape: tuple[int, ...]) -> Any:
     if len(input_shape) == 1:
         if other._tl_data.ndim == 1:
             return grad * conj(other)
@@ -212,7 +212,7 @@ def _grad_second(grad: Any, input: Any, other_shape: Any) -> Any:
 
 
 @primitive(out=True, operators=("__matmul__",), own_layout=True)
-def matmul(xp: Any, input: Tensor, other: Tensor) -> Tensor:
+def matmul(xp: Namespace, input: Array, other: Array) -> Array:
     """Return the product of two matrices, of a matrix and a vector, of two vectors, or of batches of matrices.
 
     The last two dimensions are those of the matrices; the others broadcast. A vector on the left is a row, on the right
@@ -253,7 +253,7 @@ def _rmatmul(self: Tensor, other: Tensor) -> Tensor:
 
 
 @primitive(out=True, own_layout=True)
-def mm(xp: Any, input: Tensor, mat2: Tensor) -> Tensor:
+def mm(xp: Namespace, input: Array, mat2: Array) -> Array:
     """Return the product of two matrices.
 
     Raises RuntimeError for anything else than two matrices that fit, of one dtype; `matmul` broadcasts.
@@ -281,7 +281,7 @@ derivatives(
 
 
 @primitive(out=True, own_layout=True)
-def bmm(xp: Any, input: Tensor, mat2: Tensor) -> Tensor:
+def bmm(xp: Namespace, input: Array, mat2: Array) -> Array:
     """Return the products of the matrices of two batches of the same size.
 
     Shapes are (batch, n, m) and (batch, m, p). Raises RuntimeError for others, and for two dtypes.
@@ -301,7 +301,7 @@ derivatives(
 
 
 @primitive(out=True, own_layout=True)
-def mv(xp: Any, input: Tensor, vec: Tensor) -> Tensor:
+def mv(xp: Namespace, input: Array, vec: Array) -> Array:
     """Return the product of a matrix and a vector.
 
     Raises RuntimeError for anything else, for sizes that do not fit and for two dtypes.
@@ -321,7 +321,7 @@ derivatives(
 
 
 @primitive(out=True)
-def dot(xp: Any, input: Tensor, tensor: Tensor) -> Tensor:
+def dot(xp: Namespace, input: Array, tensor: Array) -> Array:
     """Return the sum of the products of the elements of two vectors.
 
     Raises RuntimeError for anything else than two vectors of one length and dtype.
@@ -341,7 +341,7 @@ derivatives(
 
 
 @primitive(out=True)
-def vdot(xp: Any, input: Tensor, other: Tensor) -> Tensor:
+def vdot(xp: Namespace, input: Array, other: Array) -> Array:
     """Return the sum of the products of the elements of two vectors, those of the first conjugated.
 
     Raises RuntimeError for anything else than two vectors of one length and dtype.
@@ -361,7 +361,7 @@ derivatives(
 
 
 @primitive(out=True)
-def inner(xp: Any, input: Tensor, other: Tensor) -> Tensor:
+def inner(xp: Namespace, input: Array, other: Array) -> Array:
     """Return the inner products of all pairs of vectors along the last dimension of both tensors.
 
     The result has the dimensions of `input` but for the last, then those of `other`. A zero-dimensional tensor
@@ -371,7 +371,7 @@ def inner(xp: Any, input: Tensor, other: Tensor) -> Tensor:
     tensorlike.Size([2, 4])
     """
     if not input.ndim or not other.ndim:
-        return xp.multiply(*promote_arithmetic("inner", xp, (input, other)))
+        return xp.multiply(*promote_arithmetic("inner", xp, (input, other)))  # type: ignore[no-any-return]
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
             "inner(): inner() the last dimension must match on both input tensors but got shapes "
@@ -407,7 +407,7 @@ derivatives(
 
 
 @primitive(out="cast", promotion="arithmetic", aliases=("ger",))
-def outer(xp: Any, input: Tensor, vec2: Tensor) -> Tensor:
+def outer(xp: Namespace, input: Array, vec2: Array) -> Array:
     """Return the matrix of the products of each element of one vector with each element of another.
 
     Raises RuntimeError for anything else than two vectors.
@@ -419,7 +419,7 @@ def outer(xp: Any, input: Tensor, vec2: Tensor) -> Tensor:
     for vector, name in ((input, "self"), (vec2, "vec2")):
         if vector.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
-    return xp.multiply(input[:, None], vec2)
+    return xp.multiply(input[:, None], vec2)  # type: ignore[no-any-return]
 
 
 derivatives(
@@ -430,7 +430,7 @@ derivatives(
 
 
 @primitive(namespace="tensorlike.nn.functional", method=False, own_layout=True, out=True)
-def linear(xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(xp: Namespace, input: Array, weight: Array, bias: Array | None = None) -> Array:
     """Return `input @ weight.T + bias`.
 
     Shapes are (..., in_features), (out_features, in_features) and (out_features,), and the result is
@@ -481,7 +481,7 @@ def linear(xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None) -
     return result if result.dtype == input.dtype else result.astype(input.dtype)
 
 
-def check_bias(bias: Any, shape: tuple[int, ...]) -> None:
+def check_bias(bias: Array, shape: tuple[int, ...]) -> None:
     """Raise for a `bias` that does not broadcast to the result of `linear`."""
     trailing = shape[len(shape) - bias.ndim :] if bias.ndim <= len(shape) else None
     if trailing is None or any(n not in (1, m) for n, m in zip(bias.shape, trailing)):
@@ -492,7 +492,7 @@ def check_bias(bias: Any, shape: tuple[int, ...]) -> None:
 
 
 @internal(name="_linear_weight", own_layout=True)
-def _linear_weight(xp: Any, input: Tensor, other: Tensor) -> Tensor:
+def _linear_weight(xp: Namespace, input: Array, other: Array) -> Array:
     """Return the sum over all rows of the outer products of `input` with the conjugate of `other`.
 
     The gradient of a weight, in one operation: every training step computes one for each layer.
@@ -515,7 +515,7 @@ def _linear_grad_input(grad: Any, weight: Any) -> Any:
     return grad.matmul(conj(weight))
 
 
-def _linear_grad_weight(grad: Any, input: Any, weight_shape: Any) -> Any:
+def _linear_grad_weight(grad: Tensor, input: Tensor, weight_shape: tuple[int, ...]) -> Any:
     if len(weight_shape) == 2:
         return _linear_weight(grad, input)
     if input._tl_data.ndim == 1:

@@ -13,7 +13,7 @@ from tensorlike.tensor.declarations.declare import composite, primitive
 from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import dtype_of
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from ..reductions.axes import one_axis, reduced_axes
 from ..shared import as_number, require_tensor
@@ -45,7 +45,7 @@ def vector_norm(
     return into("vector_norm", out, _vector_norm(x, ord, dim, keepdim, dtype=dtype), x)
 
 
-def _two_dims(function: str, A: Any, dim: Any) -> tuple[int, int]:
+def _two_dims(function: str, A: Tensor, dim: int | Sequence[int]) -> tuple[int, int]:
     if A.ndim < 2:
         raise RuntimeError(f"{function}: The input tensor A must have at least 2 dimensions. Got {A.ndim}")
     if not isinstance(dim, (tuple, list)) or len(dim) != 2:
@@ -55,21 +55,21 @@ def _two_dims(function: str, A: Any, dim: Any) -> tuple[int, int]:
     return axes[0], axes[1]
 
 
-def _kept(result: Any, dims: tuple[int, int], keepdim: bool) -> Any:
+def _kept(result: Tensor, dims: tuple[int, int], keepdim: bool) -> Tensor:
     """Restore the reduced dimensions `dims` with size 1, if `keepdim` asks for that."""
     for dim in sorted(dims) if keepdim else ():
         result = result.unsqueeze(dim)
     return result
 
 
-def _extreme(values: Any, dim: int, ord: Any) -> Any:
+def _extreme(values: Tensor, dim: int, ord: Any) -> Tensor:
     """Return the greatest of non-negative values (0 of none), or for a negative order the least."""
     if ord < 0:
         return values.amin(dim, True)
     return values.amax(dim, True) if values.shape[dim] else values.sum(dim, True)
 
 
-def _matrix_norm(A: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+def _matrix_norm(A: Any, ord: Any, dim: Any, keepdim: bool, dtype: Dtype | None) -> Tensor:
     function = "linalg.matrix_norm"
     first, second = _two_dims(function, A, dim)
     if isinstance(ord, str):
@@ -184,14 +184,14 @@ def cond(A: Tensor, p: Number | str | None = None, *, out: Tensor | None = None)
     return into("cond", out, result, A, exact=False)
 
 
-def _dtype_of(dtype: Any) -> Any:
+def _dtype_of(dtype: np.dtype[Any]) -> Dtype:
     return dtype_of(dtype)
 
 
-def tolerance(xp: Any, values: Any, shape: tuple[int, ...], atol: Any, rtol: Any) -> Any:
+def tolerance(xp: Namespace, values: Array, shape: tuple[int, ...], atol: Any, rtol: Any) -> Any:
     """Return for each matrix the bound at which singular values, in any order, count as zero."""
     if rtol is None:
-        relative = max(shape[-2:]) * float(np.finfo(values.dtype).eps)
+        relative: Any = max(shape[-2:]) * float(np.finfo(values.dtype).eps)
         if atol is not None:
             # An absolute tolerance above zero takes the place of the default, matrix by matrix.
             relative = xp.where(xp.asarray(atol) > 0, 0.0, relative)
@@ -201,7 +201,7 @@ def tolerance(xp: Any, values: Any, shape: tuple[int, ...], atol: Any, rtol: Any
     return xp.maximum(xp.asarray(0.0 if atol is None else atol), relative * greatest)
 
 
-def check_tolerances(function: str, atol: Any, rtol: Any) -> None:
+def check_tolerances(function: str, atol: Array | float | None, rtol: Array | float | None) -> None:
     """Raise for complex tolerances."""
     for name, value in (("atol", atol), ("rtol", rtol)):
         if getattr(getattr(value, "dtype", None), "kind", "") == "c" or isinstance(value, complex):
@@ -210,13 +210,9 @@ def check_tolerances(function: str, atol: Any, rtol: Any) -> None:
 
 @primitive(namespace=NAMESPACE, method=False, out="cast", differentiable=False)
 def matrix_rank(
-    xp: Any,
-    A: Tensor,
-    *,
-    atol: Tensor | Number | None = None,
-    rtol: Tensor | Number | None = None,
+    xp: Namespace, A: Array, *, atol: Array | Number | None = None, rtol: Array | Number | None = None,
     hermitian: bool = False,
-) -> Tensor:
+) -> Array:  # fmt: skip
     """Return the rank of a matrix, or of each of a batch: the number of singular values that are not zero.
 
     Those that are not above `atol` or `rtol` times the greatest count as zero; by default `rtol` is the greater size of
@@ -233,7 +229,7 @@ def matrix_rank(
     else:
         values = converging("linalg.matrix_rank", xp.linalg.svd, A, compute_uv=False)
     bound = tolerance(xp, values, A.shape, atol, rtol)
-    return xp.sum(values > bound[..., None], axis=-1).astype(np.int64)
+    return xp.sum(values > bound[..., None], axis=-1).astype(np.int64)  # type: ignore[no-any-return]
 
 
 @composite

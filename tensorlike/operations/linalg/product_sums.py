@@ -12,7 +12,7 @@ from tensorlike.operations.linalg.matrix_kernels import wide_product
 from tensorlike.tensor.declarations.declare import deprecated_orders, derivatives, primitive
 from tensorlike.tensor.declarations.formulas import conj
 from tensorlike.tensor.declarations.runtime import dtype_name
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from ..indexing.written_values import converted_number
 
@@ -27,7 +27,7 @@ _TWO_DTYPES: dict[str, Callable[[Any, Any], str]] = {
 }
 
 
-def _factor(function: str, name: str, value: Any, dtype: Any) -> Any:
+def _factor(function: str, name: str, value: int, dtype: np.dtype[Any]) -> Any:
     """Return `beta` or `alpha` as a number of the products' dtype."""
     if not isinstance(value, (int, float, complex, np.generic)):
         raise TypeError(f"{function}(): argument '{name}' must be Number, not {type(value).__name__}")
@@ -39,8 +39,9 @@ def _factor(function: str, name: str, value: Any, dtype: Any) -> Any:
 
 
 def _added(
-    function: str, xp: Any, input: Any, products: Any, dtype: Any, beta: Any, alpha: Any, wording: str = "addmm"
-) -> Any:
+    function: str, xp: Namespace, input: Array, products: Array, dtype: np.dtype[Any], beta: int, alpha: int,
+    wording: str = "addmm",
+) -> Array:  # fmt: skip
     """Return `beta * input + alpha * products` in `dtype`; `products` belongs to this call and may be overwritten."""
     if input.dtype is not dtype and input.dtype != dtype:
         raise RuntimeError(f"{function}(): {_TWO_DTYPES[wording](input.dtype, dtype)}; convert one with .to(dtype)")
@@ -67,15 +68,15 @@ def _added(
     return products if products.dtype == dtype else products.astype(dtype)
 
 
-def scaled_gradient(grad: Any, factor: Any) -> Any:
+def scaled_gradient(grad: Tensor, factor: int) -> Tensor:
     """Return the gradient of the term that is multiplied by a factor."""
     return grad if factor == 1 else grad * conj(factor)
 
 
 @primitive(out=True, inplace=True)
 def addmm(
-    xp: Any, input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1
-) -> Tensor:  # fmt: skip
+    xp: Namespace, input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1
+) -> Array:  # fmt: skip
     """Return `beta * input + alpha * (mat1 @ mat2)` for two matrices.
 
     `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
@@ -100,8 +101,8 @@ derivatives(
 
 @primitive(out=True, inplace=True, inplace_function=True)
 def addmv(
-    xp: Any, input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1
-) -> Tensor:  # fmt: skip
+    xp: Namespace, input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1
+) -> Array:  # fmt: skip
     """Return `beta * input + alpha * (mat @ vec)` for a matrix and a vector.
 
     `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
@@ -128,8 +129,8 @@ derivatives(
 
 @primitive(out="cast", inplace=True, promotion="arithmetic", promoted=("input", "vec1", "vec2"))
 def addr(
-    xp: Any, input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1
-) -> Tensor:  # fmt: skip
+    xp: Namespace, input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Number = 1
+) -> Array:  # fmt: skip
     """Return `beta * input + alpha * outer(vec1, vec2)`.
 
     `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for operands other than
@@ -167,8 +168,8 @@ derivatives(
 
 @primitive(out=True, inplace=True)
 def addbmm(
-    xp: Any, input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
-) -> Tensor:  # fmt: skip
+    xp: Namespace, input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
+) -> Array:  # fmt: skip
     """Return `beta * input + alpha *` the sum of the products of the matrices of two batches.
 
     Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to (n, p), and is not read when `beta` is 0. Raises
@@ -200,8 +201,8 @@ derivatives(
 
 @primitive(out=True, inplace=True)
 def baddbmm(
-    xp: Any, input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
-) -> Tensor:  # fmt: skip
+    xp: Namespace, input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
+) -> Array:  # fmt: skip
     """Return `beta * input + alpha * (batch1 @ batch2)` for two batches of matrices.
 
     Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to the product, and is not read when `beta` is 0.

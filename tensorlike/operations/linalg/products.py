@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from tensorlike.tensor.backends import scipy_linalg
 from tensorlike.tensor.declarations.declare import composite, derivatives, primitive
 from tensorlike.tensor.declarations.runtime import dtype_name, wrong_type
 from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Array, Namespace
 
 from ..shared import require_tensor
 from .checks import NAMESPACE, check_square, flat_matrices, into
@@ -36,7 +36,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     >>> tl.linalg.matmul(tl.eye(2), tl.ones(2))
     tensor([1., 1.])
     """
-    return _matmul(input, other) if out is None else _matmul(input, other, out=out)  # type: ignore[no-any-return]
+    return _matmul(input, other) if out is None else _matmul(input, other, out=out)
 
 
 @composite(namespace=NAMESPACE, namesake_of=_matrix_power)
@@ -47,7 +47,7 @@ def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     tensor([[1, 5],
             [0, 1]])
     """
-    return _matrix_power(A, n, out=out)  # type: ignore[no-any-return]
+    return _matrix_power(A, n, out=out)
 
 
 @composite(namespace=NAMESPACE)
@@ -57,7 +57,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     >>> tl.linalg.diagonal(tl.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
-    return _diagonal(A, offset, dim1, dim2)  # type: ignore[no-any-return]
+    return _diagonal(A, offset, dim1, dim2)
 
 
 @composite(namespace=NAMESPACE)
@@ -69,7 +69,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
     >>> tl.linalg.cross(tl.tensor([1, 0, 0]), tl.tensor([0, 1, 0]))
     tensor([0, 0, 1])
     """
-    return into("cross", out, _cross(input, other, dim), input, other, disjoint=(input, other))  # type: ignore[no-any-return]
+    return into("cross", out, _cross(input, other, dim), input, other, disjoint=(input, other))
 
 
 @composite(namespace=NAMESPACE)
@@ -94,7 +94,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
             "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
             f"{dtype_name(x._tl_data.dtype)} and y of type {dtype_name(y._tl_data.dtype)} instead"
         )
-    return into("vecdot", out, (x.conj() * y).sum(dim), x, y)  # type: ignore[no-any-return]
+    return into("vecdot", out, (x.conj() * y).sum(dim), x, y)
 
 
 # -------------------------------------------------------------------------------------------------------------- chains
@@ -134,10 +134,10 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
         result = result.squeeze(0)
     if column:
         result = result.squeeze(-1)
-    return into("multi_dot", out, result, *tensors)  # type: ignore[no-any-return]
+    return into("multi_dot", out, result, *tensors)
 
 
-def _check_link(first: Any, tensor: Any, index: int, at_an_end: bool) -> None:
+def _check_link(first: Tensor, tensor: Tensor, index: int, at_an_end: bool) -> None:
     if tensor.ndim != 2 and not (at_an_end and tensor.ndim == 1):
         wanted = "1D or 2D" if at_an_end else "2D"
         raise RuntimeError(f"multi_dot(): tensor {index} must be {wanted} but got {tensor.ndim}D")
@@ -171,7 +171,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
             "linalg.tensorinv(): Expected self to satisfy the requirement prod(self.shape[ind:]) == "
             f"prod(self.shape[:ind]), but got {math.prod(columns)} != {size}"
         )
-    return into("tensorinv", out, inv(A.reshape((size, size))).reshape((*columns, *rows)), A, exact=False)  # type: ignore[no-any-return]
+    return into("tensorinv", out, inv(A.reshape((size, size))).reshape((*columns, *rows)), A, exact=False)
 
 
 @composite(namespace=NAMESPACE)
@@ -197,10 +197,10 @@ def tensorsolve(
             f"prod(self.shape[:other.ndim]), but got {size} != {math.prod(moved.shape[: B.ndim])}"
         )
     found = solve(moved.reshape((size, size)), B.reshape((-1,)))
-    return into("tensorsolve", out, found.reshape(shape), A, B, exact=False)  # type: ignore[no-any-return]
+    return into("tensorsolve", out, found.reshape(shape), A, B, exact=False)
 
 
-def _powers(x: Any, count: int) -> Any:
+def _powers(x: Tensor, count: int) -> Tensor:
     if x._tl_data.dtype.kind in "biu":
         x = x.long()
     ones = x.new_ones((*x.shape, min(count, 1)))
@@ -233,7 +233,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     count = x.shape[-1] if N is None else N
     if count <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1. Got {count}")
-    return _powers(x, count)  # type: ignore[no-any-return]
+    return _powers(x, count)
 
 
 @composite(name="vander")
@@ -257,10 +257,10 @@ def _vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor
     if count < 0:
         raise RuntimeError(f"vander(): N must be non-negative, got {count}")
     found = _powers(x, count)
-    return found if increasing else found.flip(-1)  # type: ignore[no-any-return]
+    return found if increasing else found.flip(-1)
 
 
-def _exponential(xp: Any, A: Any) -> Any:
+def _exponential(xp: Namespace, A: Array) -> Array:
     half = A.dtype.itemsize == 2 and A.dtype.kind in "fV"
     wide = A.astype(np.float32) if half else A
     check_square("linalg.matrix_exp", wide)
@@ -271,11 +271,11 @@ def _exponential(xp: Any, A: Any) -> Any:
         result = expm(wide)
     else:
         result = xp.stack([expm(matrix) for matrix in flat_matrices(wide)]).reshape(wide.shape)
-    return result.astype(A.dtype)
+    return result.astype(A.dtype)  # type: ignore[no-any-return]
 
 
 @primitive(namespace=NAMESPACE, method=False)
-def matrix_exp(xp: Any, A: Tensor) -> Tensor:
+def matrix_exp(xp: Namespace, A: Array) -> Array:
     """Return the exponential of a square matrix, or of each of a batch: the sum of its powers over factorials.
 
     A has shape (..., n, n). Raises RuntimeError unless A holds square matrices of floating-point or complex numbers.
@@ -284,10 +284,10 @@ def matrix_exp(xp: Any, A: Tensor) -> Tensor:
     tensor([[1., 0.],
             [0., 1.]])
     """
-    return _exponential(xp, A)  # type: ignore[no-any-return]
+    return _exponential(xp, A)
 
 
-def _matrix_exp_gradient(grad: Any, A: Any) -> Any:
+def _matrix_exp_gradient(grad: Tensor, A: Tensor) -> Tensor:
     """Return the derivative as the corner of one larger exponential (Mathias, 1996)."""
     transposed, size = A.mH, A.shape[-1]
     upper = cat((transposed, grad), -1)
@@ -305,7 +305,7 @@ def _matrix_exp(input: Tensor) -> Tensor:
     >>> tl.matrix_exp(tl.zeros(1, 1))
     tensor([[1.]])
     """
-    return matrix_exp(input)  # type: ignore[no-any-return]
+    return matrix_exp(input)
 
 
 @composite(method=True)
@@ -316,4 +316,4 @@ def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
     """
-    return into("inverse", out, inv(input), input)  # type: ignore[no-any-return]
+    return into("inverse", out, inv(input), input)

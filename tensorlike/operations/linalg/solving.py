@@ -12,6 +12,7 @@ from tensorlike.tensor.backends import scipy_linalg
 from tensorlike.tensor.declarations.declare import composite, derivatives, internal, primitive
 from tensorlike.tensor.declarations.named_results import return_type
 from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Array, Namespace
 
 from ..shared import require_tensor
 from .checks import (
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 # ------------------------------------------------------------------------------------------------------------- inverses
 
 
-def singular(function: str, shape: Any, pivots: list[int]) -> None:
+def singular(function: str, shape: tuple[int, ...], pivots: list[int]) -> None:
     """Raise the error about the first matrix with a pivot that is zero, if there is one."""
     for index, pivot in enumerate(pivots):
         if pivot:
@@ -46,7 +47,7 @@ def singular(function: str, shape: Any, pivots: list[int]) -> None:
             )  # fmt: skip
 
 
-def _inverse_of_some(xp: Any, array: Any) -> tuple[Any, list[int]]:
+def _inverse_of_some(xp: Namespace, array: Array) -> tuple[Any, list[int]]:
     """Return the inverses, filled with infinities where there is none, and the number of each zero pivot."""
     pivots = zero_pivots(array)
     matrices = flat_matrices(array)
@@ -62,7 +63,7 @@ def _inverse_of_some(xp: Any, array: Any) -> tuple[Any, list[int]]:
 
 
 @primitive(namespace=NAMESPACE, method=False, out=True)
-def inv(xp: Any, A: Tensor) -> Tensor:
+def inv(xp: Namespace, A: Array) -> Array:
     """Return the inverse of a square matrix, or of each of a batch.
 
     Shape (..., n, n), of floating-point or complex numbers. Raises `LinAlgError` for a singular matrix and RuntimeError
@@ -85,7 +86,7 @@ derivatives(inv, A=lambda grad, result: -(result.mH @ (grad @ result.mH)))
 
 
 @primitive(namespace=NAMESPACE, method=False, out=True, several=("inverse", "info"))
-def inv_ex(xp: Any, A: Tensor, *, check_errors: bool = False) -> tuple[Tensor, Tensor]:
+def inv_ex(xp: Namespace, A: Array, *, check_errors: bool = False) -> tuple[Array, Array]:
     """Return the inverse of each matrix, and for each an integer that is 0 when it exists.
 
     Otherwise `info` is the number, from 1 on, of a diagonal element that is zero in the decomposition, and the inverse
@@ -105,7 +106,7 @@ def inv_ex(xp: Any, A: Tensor, *, check_errors: bool = False) -> tuple[Tensor, T
     return result, _info(xp, A.shape[:-2], pivots)
 
 
-def _info(xp: Any, shape: tuple[int, ...], pivots: list[int] | None) -> Any:
+def _info(xp: Namespace, shape: tuple[int, ...], pivots: list[int] | None) -> Array:
     if pivots is None:
         return xp.zeros(shape, np.int32)
     return xp.asarray(np.array(pivots, np.int32).reshape(shape))
@@ -117,7 +118,7 @@ derivatives(inv_ex, A=lambda grads, inverse: -(inverse.mH @ (grads[0] @ inverse.
 
 
 @internal(several=("solution", "info"))
-def solve_matrices(xp: Any, A: Tensor, B: Tensor, function: str, check_errors: bool) -> tuple[Tensor, Tensor]:
+def solve_matrices(xp: Namespace, A: Array, B: Array, function: str, check_errors: bool) -> tuple[Array, Array]:
     """Return the matrices X with A X = B, and for each matrix A the number of a pivot that is zero, or 0."""
     batch = common_batch(function, A, B)
     # CuPy does not broadcast the batches.
@@ -144,16 +145,16 @@ derivatives(
 )
 
 
-def _solve_adjoint(A: Any, grad: Any) -> Any:
+def _solve_adjoint(A: Tensor, grad: Tensor) -> Any:
     return solve_matrices(A.mH, grad, "linalg.solve", False)[0]
 
 
-def _is_vector(A: Any, B: Any) -> bool:
+def _is_vector(A: Array, B: Array) -> bool:
     """Return whether B holds one right-hand side for each matrix of A, rather than a matrix of them."""
     return B.ndim == 1 or (A.ndim - 1 == B.ndim and tuple(A.shape[:-1]) == tuple(B.shape))
 
 
-def check_system(function: str, A: Any, B: Any, left: bool, vector: bool) -> None:
+def check_system(function: str, A: Array, B: Array, left: bool, vector: bool) -> None:
     check_square(function, A)
     columns = (B.shape[-1], 1) if vector else tuple(B.shape[-2:])
     if not vector and B.ndim < 2:
@@ -165,7 +166,7 @@ def check_system(function: str, A: Any, B: Any, left: bool, vector: bool) -> Non
         )
 
 
-def _solved(name: str, A: Any, B: Any, left: bool, check_errors: bool) -> tuple[Any, Any]:
+def _solved(name: str, A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tuple[Any, Any]:
     require_tensor(name, A, "A")
     require_tensor(name, B, "B", 2)
     function = f"linalg.{name}"
@@ -191,7 +192,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
     >>> tl.linalg.solve(tl.tensor([[2.0, 0.0], [0.0, 4.0]]), tl.tensor([2.0, 2.0]))
     tensor([1.0000, 0.5000])
     """
-    return into("solve", out, _solved("solve", A, B, left, True)[0], A, B)  # type: ignore[no-any-return]
+    return into("solve", out, _solved("solve", A, B, left, True)[0], A, B)
 
 
 @composite(namespace=NAMESPACE)
@@ -212,7 +213,7 @@ def solve_ex(
 # --------------------------------------------------------------------------------------------------- triangular systems
 
 
-def _substituted(xp: Any, a: Any, b: Any, lower: bool, unit: bool) -> Any:
+def _substituted(xp: Namespace, a: Array, b: Array, lower: bool, unit: bool) -> Array:
     """Return the solutions by substitution, one row after the other for the whole batch at once."""
     size = a.shape[-1]
     result = b.copy()
@@ -223,13 +224,13 @@ def _substituted(xp: Any, a: Any, b: Any, lower: bool, unit: bool) -> Any:
     return result
 
 
-def solve_triangles(xp: Any, a: Any, b: Any, batch: tuple[int, ...], lower: bool, unit: bool) -> Any:
+def solve_triangles(xp: Namespace, a: Array, b: Array, batch: tuple[int, ...], lower: bool, unit: bool) -> Array:
     a = xp.broadcast_to(a, (*batch, *a.shape[-2:]))
     b = xp.broadcast_to(b, (*batch, *b.shape[-2:]))
     if not b.size or (math.prod(batch) > a.shape[-1]):
         return _substituted(xp, a, b, lower, unit)
     module = scipy_linalg(a)
-    result = xp.empty_like(b, order="C")
+    result: Array = xp.empty_like(b, order="C")
     pairs = zip(flat_matrices(a), flat_matrices(b), flat_matrices(result))
     if xp is np:
         # LAPACK's solver, which SciPy's function calls, refuses zeros on the diagonal; BLAS divides by them.
@@ -244,8 +245,8 @@ def solve_triangles(xp: Any, a: Any, b: Any, batch: tuple[int, ...], lower: bool
 
 @primitive(namespace=NAMESPACE, method=False, out=True)
 def solve_triangular(
-    xp: Any, A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
-) -> Tensor:  # fmt: skip
+    xp: Namespace, A: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Array:  # fmt: skip
     """Return the solution X of A X = B, or of X A = B if `left` is False, for triangular matrices A.
 
     Only the triangle that `upper` names is read, and with `unitriangular` the diagonal is taken to be one. A has shape
@@ -264,12 +265,14 @@ def solve_triangular(
     if not left:
         A, B = xp.swapaxes(A, -1, -2), xp.swapaxes(B, -1, -2)
     result = solve_triangles(xp, A, B, batch, bool(upper) != bool(left), bool(unitriangular))
-    return result if left else xp.swapaxes(result, -1, -2)  # type: ignore[no-any-return]
+    return result if left else xp.swapaxes(result, -1, -2)
 
 
-def _triangular_gradients(grad: Any, A: Any, result: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
+def _triangular_gradients(
+    grad: Tensor, A: Tensor, result: Tensor | None, upper: bool, left: bool, unitriangular: bool
+) -> Tensor:
     """Return the gradient of the right-hand side, and from it that of the triangular matrix."""
-    of_right = solve_triangular(A.mH, grad, upper=not upper, left=left, unitriangular=unitriangular)
+    of_right: Tensor = solve_triangular(A.mH, grad, upper=not upper, left=left, unitriangular=unitriangular)
     if result is None:
         return of_right
     full = of_right @ result.mH if left else result.mH @ of_right

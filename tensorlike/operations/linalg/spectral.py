@@ -12,6 +12,7 @@ from tensorlike.tensor.creation.sampling import randn
 from tensorlike.tensor.declarations.declare import composite, derivatives, primitive
 from tensorlike.tensor.declarations.named_results import return_type
 from tensorlike.tensor.tensor import Tensor
+from tensorlike.tensor.types import Array, Namespace
 
 from ..shared import require_tensor
 from .checks import (
@@ -45,8 +46,8 @@ def _check_driver(function: str, driver: Any) -> None:
 
 @primitive(namespace=NAMESPACE, method=False, out=True, several=("U", "S", "Vh"))
 def svd(
-    xp: Any, A: Tensor, full_matrices: bool = True, *, driver: str | None = None
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    xp: Namespace, A: Array, full_matrices: bool = True, *, driver: str | None = None
+) -> tuple[Array, Array, Array]:  # fmt: skip
     """Return unitary matrices U and Vh and the singular values S, in descending order, with A = U diag(S) Vh.
 
     For A of shape (..., m, n) and k = min(m, n), S is real and has shape (..., k), U (..., m, m) and Vh (..., n, n), or
@@ -63,7 +64,7 @@ def svd(
     return u, s, vh
 
 
-def _svd_gradient(grads: Any, U: Any, S: Any, Vh: Any) -> Any:
+def _svd_gradient(grads: list[Tensor], U: Tensor, S: Tensor, Vh: Tensor) -> Tensor:
     """Return the gradient of a matrix from those of its singular values and vectors."""
     count = S.shape[-1]
     rows, columns = U.shape[-2], Vh.shape[-1]
@@ -90,7 +91,7 @@ def _svd_gradient(grads: Any, U: Any, S: Any, Vh: Any) -> Any:
     return result
 
 
-def _like(values: Any, other: Any) -> Any:
+def _like(values: Tensor, other: Tensor) -> Tensor:
     """Return real values in the dtype and shape of `other`."""
     return values.to(other.dtype).expand(other.shape)
 
@@ -99,7 +100,7 @@ derivatives(svd, A=lambda grads, U, S, Vh: _svd_gradient(grads, U, S, Vh))
 
 
 @primitive(namespace=NAMESPACE, method=False, out=True)
-def svdvals(xp: Any, A: Tensor, *, driver: str | None = None) -> Tensor:
+def svdvals(xp: Namespace, A: Array, *, driver: str | None = None) -> Array:
     """Return the singular values of a matrix, or of each of a batch, in descending order.
 
     A has shape (..., m, n), the result (..., min(m, n)); it is real. Raises `LinAlgError` for numbers that are not
@@ -113,7 +114,7 @@ def svdvals(xp: Any, A: Tensor, *, driver: str | None = None) -> Tensor:
     return converging("linalg.svd", xp.linalg.svd, A, compute_uv=False)  # type: ignore[no-any-return]
 
 
-def _svdvals_gradient(grad: Any, A: Any) -> Any:
+def _svdvals_gradient(grad: Tensor, A: Tensor) -> Any:
     left, _, right = svd(A, False)
     return left @ (grad.unsqueeze(-1) * right)
 
@@ -149,7 +150,7 @@ def _svd(
 # ------------------------------------------------------------------------------------------ eigenvalues, Hermitian case
 
 
-def _triangle(UPLO: Any) -> str:
+def _triangle(UPLO: str) -> str:
     if not isinstance(UPLO, str):
         raise TypeError(f"linalg_eigh(): argument 'UPLO' must be str, not {type(UPLO).__name__}")
     if UPLO.upper() not in ("L", "U"):
@@ -158,7 +159,7 @@ def _triangle(UPLO: Any) -> str:
 
 
 @primitive(namespace=NAMESPACE, method=False, out=True, several=("eigenvalues", "eigenvectors"))
-def eigh(xp: Any, A: Tensor, UPLO: str = "L") -> tuple[Tensor, Tensor]:
+def eigh(xp: Namespace, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
     """Return the eigenvalues, real and ascending, and the eigenvectors, as columns, of a Hermitian matrix.
 
     A has shape (..., n, n). Only its lower triangle is read, or the upper one if `UPLO` is "U". The gradient is finite
@@ -172,7 +173,7 @@ def eigh(xp: Any, A: Tensor, UPLO: str = "L") -> tuple[Tensor, Tensor]:
     return values, vectors
 
 
-def _eigh_gradient(grads: Any, values: Any, vectors: Any) -> Any:
+def _eigh_gradient(grads: list[Tensor], values: Tensor, vectors: Tensor) -> Tensor:
     inner = vectors.mH @ grads[1]
     if is_complex(vectors):
         check_phase("linalg_eigh_backward", "eigenvectors", inner.diagonal(0, -2, -1))
@@ -189,7 +190,7 @@ derivatives(
 
 
 @primitive(namespace=NAMESPACE, method=False, out=True)
-def eigvalsh(xp: Any, A: Tensor, UPLO: str = "L") -> Tensor:
+def eigvalsh(xp: Namespace, A: Array, UPLO: str = "L") -> Array:
     """Return the eigenvalues of a Hermitian matrix, or of each of a batch, which are real, in ascending order.
 
     A has shape (..., n, n), the result (..., n). Only the lower triangle is read, or the upper one if `UPLO` is "U".
@@ -201,7 +202,7 @@ def eigvalsh(xp: Any, A: Tensor, UPLO: str = "L") -> Tensor:
     return converging("linalg.eigh", xp.linalg.eigvalsh, A, UPLO=_triangle(UPLO))  # type: ignore[no-any-return]
 
 
-def _eigvalsh_gradient(grad: Any, A: Any, UPLO: str) -> Any:
+def _eigvalsh_gradient(grad: Tensor, A: Tensor, UPLO: str) -> Any:
     vectors = eigh(A, UPLO)[1]
     return vectors @ (grad.unsqueeze(-1) * vectors.mH)
 
@@ -211,18 +212,18 @@ derivatives(eigvalsh, A=lambda grad, A, UPLO: _eigvalsh_gradient(grad, A, UPLO))
 # -------------------------------------------------------------------------------------------- eigenvalues, general case
 
 
-def _complex(array: Any) -> Any:
+def _complex(array: Array) -> Array:
     """Return an array as complex numbers: NumPy gives real ones where no eigenvalue has an imaginary part."""
     return array if array.dtype.kind == "c" else array.astype(np.result_type(array.dtype, np.complex64))
 
 
-def _check_finite(xp: Any, function: str, A: Any) -> None:
+def _check_finite(xp: Namespace, function: str, A: Array) -> None:
     if not bool(xp.isfinite(A).all()):
         raise RuntimeError(f"torch.{function}: input tensor should not contain infs or NaNs.")
 
 
 @primitive(namespace=NAMESPACE, method=False, out="cast", several=("eigenvalues", "eigenvectors"))
-def eig(xp: Any, A: Tensor) -> tuple[Tensor, Tensor]:
+def eig(xp: Namespace, A: Array) -> tuple[Array, Array]:
     """Return the eigenvalues and the eigenvectors, as columns of length one, of a square matrix. Both are complex.
 
     A has shape (..., n, n). Raises RuntimeError for numbers that are not finite. The gradient is finite where the
@@ -237,7 +238,7 @@ def eig(xp: Any, A: Tensor) -> tuple[Tensor, Tensor]:
     return _complex(values), _complex(vectors)
 
 
-def _eig_gradient(grads: Any, values: Any, vectors: Any) -> Any:
+def _eig_gradient(grads: list[Tensor], values: Tensor, vectors: Tensor) -> Any:
     inner = vectors.mH @ grads[1]
     along = inner.diagonal(0, -2, -1)
     check_phase("linalg_eig_backward", "eigenvectors", along)
@@ -254,7 +255,7 @@ derivatives(
 
 
 @primitive(namespace=NAMESPACE, method=False, out="cast")
-def eigvals(xp: Any, A: Tensor) -> Tensor:
+def eigvals(xp: Namespace, A: Array) -> Array:
     """Return the eigenvalues of a square matrix, or of each of a batch, as complex numbers in no particular order.
 
     A has shape (..., n, n), the result (..., n). Raises RuntimeError for numbers that are not finite.
@@ -264,10 +265,10 @@ def eigvals(xp: Any, A: Tensor) -> Tensor:
     """
     check_square("linalg.eigvals", A)
     _check_finite(xp, "linalg.eig", A)
-    return _complex(converging("linalg.eig", xp.linalg.eigvals, A))  # type: ignore[no-any-return]
+    return _complex(converging("linalg.eig", xp.linalg.eigvals, A))
 
 
-def _eigvals_gradient(grad: Any, A: Any) -> Any:
+def _eigvals_gradient(grad: Tensor, A: Tensor) -> Any:
     vectors = eig(A)[1]
     return solve_matrices(vectors.mH, grad.unsqueeze(-1) * vectors.mH, "linalg.eigvals", True)[0]
 
@@ -275,7 +276,7 @@ def _eigvals_gradient(grad: Any, A: Any) -> Any:
 derivatives(eigvals, A=lambda grad, A: _eigvals_gradient(grad, A))
 
 
-def _shape(function: str, A: Any) -> tuple[int, int]:
+def _shape(function: str, A: Tensor) -> tuple[int, int]:
     if A.ndim < 2:
         raise ValueError(f"{function}(): A must have at least 2 dimensions, but its shape is {list(A.shape)}")
     if A._tl_data.dtype.kind not in "fc":
@@ -286,7 +287,7 @@ def _shape(function: str, A: Any) -> tuple[int, int]:
     return A.shape[-2], A.shape[-1]
 
 
-def _range(A: Any, q: int, niter: int) -> Any:
+def _range(A: Tensor, q: int, niter: int) -> Any:
     """Return orthonormal columns that nearly span the range of A (Halko, Martinsson and Tropp, 2009, algorithm 4.4)."""
     start = randn(A.shape[-1], q, dtype=A.dtype, device=A.device)
     basis = qr(A @ start).Q
@@ -296,7 +297,7 @@ def _range(A: Any, q: int, niter: int) -> Any:
     return basis
 
 
-def _decomposed(A: Any, q: int, niter: int) -> tuple[Any, Any, Any]:
+def _decomposed(A: Tensor, q: int, niter: int) -> tuple[Any, Any, Any]:
     rows, columns = A.shape[-2:]
     if rows < columns:
         # Sample the smaller side.

@@ -6,6 +6,7 @@ First those behind in-place writes through views, which are not public: see Note
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -51,7 +52,7 @@ from tensorlike.tensor.storage import (
     storage_of,
     view_in,
 )
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from ..indexing.basic import declared
 from ..indexing.written_values import as_written, single_value
@@ -63,24 +64,24 @@ from ..shared import require_tensor
 
 
 @primitive(namespace="tensorlike.autograd.strided", method=False)
-def read_strided(xp: Any, input: Tensor, layout: Layout, geometry: Geometry) -> Tensor:
+def read_strided(xp: Namespace, input: Array, layout: Layout, geometry: Geometry) -> Array:
     """Return a copy of the part of `input` that a view of the given geometry covers."""
     return read_view(input, layout._replace(dtype=input.dtype), _retyped(geometry, layout, input.dtype))
 
 
 @primitive(namespace="tensorlike.autograd.strided", method=False)
-def scatter_strided(xp: Any, input: Tensor, layout: Layout, geometry: Geometry) -> Tensor:
+def scatter_strided(xp: Namespace, input: Array, layout: Layout, geometry: Geometry) -> Array:
     """Return zeros with `input` added at the positions of the view, summed where the view overlaps itself."""
     return scatter_view(input, layout, geometry)
 
 
 @primitive(namespace="tensorlike.autograd.strided", method=False)
-def write_strided(xp: Any, input: Tensor, value: Tensor, layout: Layout, geometry: Geometry) -> Tensor:
+def write_strided(xp: Namespace, input: Array, value: Array, layout: Layout, geometry: Geometry) -> Array:
     """Return a copy of `input` with `value` written at the positions of the view."""
     return write_view(input, value, layout, geometry)
 
 
-def _retyped(geometry: Geometry, layout: Layout, dtype: Any) -> Geometry:
+def _retyped(geometry: Geometry, layout: Layout, dtype: np.dtype[Any]) -> Geometry:
     return geometry._replace(dtype=dtype) if geometry.dtype == layout.dtype else geometry
 
 
@@ -105,7 +106,7 @@ derivatives(
 
 
 @primitive(method=False, inplace=True, write="all", overlapping=True)
-def fill(xp: Any, input: Tensor, value: Tensor | Number) -> Tensor:
+def fill(xp: Namespace, input: Array, value: Array | Number) -> Array:  # type: ignore[return]
     """Return a tensor of the shape and dtype of `input` whose elements are all `value`; `fill_` writes into `input`.
 
     Raises RuntimeError when `value` is a tensor with dimensions, or a number that the dtype cannot hold.
@@ -125,7 +126,7 @@ def fill(xp: Any, input: Tensor, value: Tensor | Number) -> Tensor:
     )
 
 
-def zeros_like_gradient(grad: Any) -> Any:
+def zeros_like_gradient(grad: Tensor) -> Tensor:
     """Return zeros in place of a gradient."""
     return grad._tl_zeros(grad._tl_data.shape, grad._tl_data.dtype)
 
@@ -140,7 +141,7 @@ def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
     >>> tl.fill_(tl.ones(2), 7)
     tensor([7., 7.])
     """
-    return declared(fill).write_in_place("fill_", require_tensor("fill_", input), value)
+    return declared(fill).write_in_place("fill_", require_tensor("fill_", input), value)  # type: ignore[no-any-return]
 
 
 @composite(guard=False, method=True)
@@ -150,11 +151,11 @@ def zero_(input: Tensor) -> Tensor:
     >>> tl.ones(2).zero_()
     tensor([0., 0.])
     """
-    return declared(fill).write_in_place("zero_", require_tensor("zero_", input), 0)
+    return declared(fill).write_in_place("zero_", require_tensor("zero_", input), 0)  # type: ignore[no-any-return]
 
 
 @internal(name="copy", write="all")
-def copy_into(xp: Any, input: Tensor, src: Tensor) -> Tensor:
+def copy_into(xp: Namespace, input: Array, src: Array) -> Array:  # type: ignore[return]
     """Return the elements of `src` in the shape and dtype of `input`."""
     if src.ndim > input.ndim or any(
         n not in (1, m) for n, m in zip(src.shape[::-1], input.shape[::-1], strict=False)
@@ -179,12 +180,12 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
             [1., 2.]])
     """
     if is_number(src):
-        return declared(fill).write_in_place("copy_", self, src, overlapping=False)
+        return declared(fill).write_in_place("copy_", self, src, overlapping=False)  # type: ignore[no-any-return]
     require_tensor("copy_", src, "other")
     source: Any = src
     if type(source._tl_data) is not type(self._tl_data) or device_of(source._tl_data) != device_of(self._tl_data):
         source = source._tl_transfer(device_of(self._tl_data))
-    return declared(copy_into).write_in_place("copy_", self, source)
+    return declared(copy_into).write_in_place("copy_", self, source)  # type: ignore[no-any-return]
 
 
 # ------------------------------------------------------------------------------------------------------------- memory
@@ -194,7 +195,7 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
 _LARGEST: Final = 2**63 - 1
 
 
-def _resize(self: Any, shape: tuple[int, ...], memory_format: Any, name: str) -> Any:
+def _resize(self: Tensor, shape: tuple[int, ...], memory_format: Any, name: str) -> Tensor:
     wanted = format_name(memory_format, name)
     if self._tl_tracked and edge_of(self) is not None:
         raise RuntimeError(f"{name}(): cannot resize variables that require grad")
@@ -304,7 +305,9 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
 # ------------------------------------------------------------------------------------------------------------- shapes
 
 
-def restructure(self: Any, name: str, function: Any, *args: Any) -> Any:
+def restructure(
+    self: Tensor, name: str, function: Any, *args: Layout | Geometry | Array | int | Sequence[int] | None
+) -> Tensor:
     """Replace the array of `self` by a view of it: the memory stays, the shape changes."""
     declaration = function.operation
     array = self._tl_data

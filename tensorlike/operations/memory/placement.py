@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorlike.tensor.attributes import get_device as _get_device
 from tensorlike.tensor.backends import data_pointer
 from tensorlike.tensor.declarations.declare import composite, primitive, tensor_method
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.memory.views import detached
 from tensorlike.tensor.tensor import Tensor as TensorClass
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..shared import require_tensor
 
 
 @primitive(plain_result=True)
-def is_complex(xp: Any, input: Tensor) -> bool:
+def is_complex(xp: Namespace, input: Array) -> bool:
     """Return whether the dtype is complex.
 
     >>> tl.is_complex(tl.tensor([1j])), tl.is_complex(tl.ones(1))
@@ -26,7 +24,7 @@ def is_complex(xp: Any, input: Tensor) -> bool:
 
 
 @primitive(plain_result=True)
-def is_floating_point(xp: Any, input: Tensor) -> bool:
+def is_floating_point(xp: Namespace, input: Array) -> bool:
     """Return whether the dtype is a floating-point one, which complex ones are not.
 
     >>> tl.is_floating_point(tl.ones(1)), tl.is_floating_point(tl.tensor([1]))
@@ -36,7 +34,7 @@ def is_floating_point(xp: Any, input: Tensor) -> bool:
 
 
 @primitive(plain_result=True)
-def is_signed(xp: Any, input: Tensor) -> bool:
+def is_signed(xp: Namespace, input: Array) -> bool:
     """Return whether the dtype holds negative numbers.
 
     >>> tl.ones(1).is_signed(), tl.tensor([1], dtype=tl.uint8).is_signed()
@@ -46,7 +44,7 @@ def is_signed(xp: Any, input: Tensor) -> bool:
 
 
 @primitive(plain_result=True)
-def is_nonzero(xp: Any, input: Tensor) -> bool:
+def is_nonzero(xp: Namespace, input: Array) -> bool:
     """Return whether the one element of a tensor differs from zero.
 
     Raises RuntimeError for a tensor of more elements or none.
@@ -65,7 +63,7 @@ def is_nonzero(xp: Any, input: Tensor) -> bool:
 
 
 @primitive(plain_result=True)
-def is_conj(xp: Any, input: Tensor) -> bool:
+def is_conj(xp: Namespace, input: Array) -> bool:
     """Return False: no tensor here has a conjugate bit, which marks elements to be conjugated on reading.
 
     >>> tl.is_conj(tl.tensor([1j]).conj())
@@ -77,7 +75,7 @@ def is_conj(xp: Any, input: Tensor) -> bool:
 
 
 @primitive(plain_result=True)
-def is_neg(xp: Any, input: Tensor) -> bool:
+def is_neg(xp: Namespace, input: Array) -> bool:
     """Return False: no tensor here has a negative bit, which marks elements to be negated on reading.
 
     >>> tl.is_neg(tl.ones(1))

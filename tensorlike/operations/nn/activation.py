@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from tensorlike.tensor.backends import special
 from tensorlike.tensor.declarations.declare import derivatives, inplace_form, internal_pointwise, undispatched
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from ..reductions import softmax as softmax_functions
 from ..shared import as_number
@@ -40,7 +41,7 @@ _ERF_ARGUMENT = 0.3275911 * _SQRT_HALF
 _ERF_COEFFICIENTS = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
 
 
-def _normal(xp: Any, x: Any) -> tuple[Any, Any]:
+def _normal(xp: Namespace, x: Any) -> tuple[Any, Any]:
     """Return the normal distribution function at `x`, and `exp(-x * x / 2)`."""
     bell = xp.exp(x * x * -0.5)
     if x.dtype.itemsize != 4 or x.ndim == 0:
@@ -65,7 +66,7 @@ def _normal(xp: Any, x: Any) -> tuple[Any, Any]:
 
 
 @internal_pointwise(name="gelu")
-def _gelu_op(xp: Any, input: Tensor, approximate: str) -> Tensor:
+def _gelu_op(xp: Namespace, input: Array, approximate: str) -> Array:
     """Return `input` times the normal distribution function at it."""
     need_float("gelu", input)
     x = widened(input)
@@ -78,7 +79,7 @@ def _gelu_op(xp: Any, input: Tensor, approximate: str) -> Tensor:
 
 
 @internal_pointwise()
-def gelu_backward(xp: Any, upstream: Tensor, input: Tensor, approximate: str) -> Tensor:
+def gelu_backward(xp: Namespace, upstream: Array, input: Array, approximate: str) -> Array:
     """Return `upstream` times the derivative of gelu at `input`."""
     x = widened(input)
     if approximate == "none":
@@ -94,7 +95,7 @@ def gelu_backward(xp: Any, upstream: Tensor, input: Tensor, approximate: str) ->
     return narrowed(slope * upstream, input)
 
 
-def _gelu_curvature(input: Any, approximate: str) -> Any:
+def _gelu_curvature(input: Tensor, approximate: str) -> Tensor:
     """Return the second derivative of gelu at `input`: written with public operations."""
     square = input * input
     if approximate == "none":
@@ -134,7 +135,7 @@ def gelu(input: Tensor, *, approximate: str = "none", out: Tensor | None = None)
 
 
 @internal_pointwise(name="elu")
-def _elu_op(xp: Any, input: Tensor, alpha: Number, scale: Number, input_scale: Number) -> Tensor:
+def _elu_op(xp: Namespace, input: Array, alpha: Number, scale: Number, input_scale: Number) -> Array:
     """Return `scale * input`, and `scale * alpha * expm1(input_scale * input)` where it is not positive."""
     need_float("elu", input)
     x = widened(input)
@@ -142,7 +143,7 @@ def _elu_op(xp: Any, input: Tensor, alpha: Number, scale: Number, input_scale: N
     return narrowed(chosen(xp, x > 0, x * scale if scale != 1 else x, below), input)
 
 
-def _elu_backward(grad: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
+def _elu_backward(grad: Tensor, input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
     # Clamped: the exponential of a large element would be infinite, and its gradient nan.
     below = (input.clamp(max=0) * input_scale).exp() * (alpha * scale * input_scale)
     return (grad * scale).where(input > 0, grad * below)
@@ -150,7 +151,7 @@ def _elu_backward(grad: Any, input: Any, alpha: float, scale: float, input_scale
 
 derivatives(_elu_op, input=_elu_backward)
 _elu = undispatched(_elu_op)
-_elu_into = inplace_form(_elu_op)
+_elu_into: Callable[..., Tensor] = inplace_form(_elu_op)
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
@@ -226,7 +227,7 @@ def selu_(input: Tensor) -> Tensor:
 
 
 @internal_pointwise(name="silu")
-def _silu_op(xp: Any, input: Tensor) -> Tensor:
+def _silu_op(xp: Namespace, input: Array) -> Array:
     """Return `input * sigmoid(input)`."""
     if input.dtype.kind not in "fcV":
         need_float("silu", input)
@@ -234,7 +235,7 @@ def _silu_op(xp: Any, input: Tensor) -> Tensor:
     return narrowed(x / (1 + xp.exp(-x)), input)
 
 
-def _silu_backward(grad: Any, input: Any) -> Any:
+def _silu_backward(grad: Tensor, input: Tensor) -> Tensor:
     logistic = input.sigmoid()
     slope = logistic * (input * (1 - logistic) + 1)
     return grad * (slope.conj() if input.is_complex() else slope)
@@ -258,7 +259,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @internal_pointwise(name="logsigmoid")
-def logsigmoid_op(xp: Any, input: Tensor) -> Tensor:
+def logsigmoid_op(xp: Namespace, input: Array) -> Array:
     """Return the logarithm of the logistic function."""
     need_float("logsigmoid", input)
     x = widened(input)
@@ -280,7 +281,7 @@ def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 @internal_pointwise(name="softplus")
-def _softplus_op(xp: Any, input: Tensor, beta: Number, threshold: Number) -> Tensor:
+def _softplus_op(xp: Namespace, input: Array, beta: Number, threshold: Number) -> Array:
     """Return `log(1 + exp(beta * input)) / beta`, and `input` where `beta * input` is above `threshold`."""
     need_float("softplus", input)
     x = widened(input)
@@ -289,7 +290,7 @@ def _softplus_op(xp: Any, input: Tensor, beta: Number, threshold: Number) -> Ten
     return narrowed(chosen(xp, scaled > threshold, x, curved), input)
 
 
-def _softplus_backward(grad: Any, input: Any, beta: float, threshold: float) -> Any:
+def _softplus_backward(grad: Tensor, input: Tensor, beta: float, threshold: float) -> Tensor:
     scaled = input * beta
     return grad.where(scaled > threshold, grad * scaled.sigmoid())
 
@@ -309,14 +310,14 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20, *, out: Tens
 
 
 @internal_pointwise(name="mish")
-def _mish_op(xp: Any, input: Tensor) -> Tensor:
+def _mish_op(xp: Namespace, input: Array) -> Array:
     """Return `input * tanh(softplus(input))`."""
     need_float("mish", input)
     x = widened(input)
     return narrowed(x * xp.tanh(xp.logaddexp(x, xp.zeros((), x.dtype))), input)
 
 
-def _mish_backward(grad: Any, input: Any) -> Any:
+def _mish_backward(grad: Tensor, input: Tensor) -> Tensor:
     tanh = _softplus_op(input, 1, 20).tanh()
     return grad * (tanh + input * (1 - tanh * tanh) * input.sigmoid())
 
@@ -476,11 +477,11 @@ def rrelu(
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
 
-    def compute(values: Any) -> Any:
+    def compute(values: Tensor) -> Tensor:
         slope: Any = (lower + upper) / 2
         if training:
             slope = values.new_empty(values.shape).uniform_(lower, upper)
-        return values.where(values > 0, values * slope)
+        return values.where(values > 0, values * slope)  # type: ignore[no-any-return]
 
     return overwritten(input, compute) if inplace else compute(input)
 

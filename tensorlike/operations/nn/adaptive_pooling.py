@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,7 +15,7 @@ from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
 from tensorlike.tensor.declarations.runtime import guarded
 from tensorlike.tensor.layouts import format_of
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from .average_pooling import average_pool
 from .declaring import array_of, functional, need_float
@@ -24,7 +25,7 @@ from .sliding_windows import Sizes
 
 
 @internal(own_layout=True)
-def empty_pool(xp: Any, input: Tensor, wanted: Sizes, function: str) -> Tensor:
+def empty_pool(xp: Namespace, input: Array, wanted: Sizes, function: str) -> Array:
     """Return the result of adaptive pooling to no windows, which has no derivative."""
     return xp.zeros((*input.shape[: input.ndim - len(wanted)], *wanted), input.dtype)
 
@@ -38,7 +39,7 @@ def _refuse_empty(grad: Any, wanted: Sizes, function: str) -> NoReturn:
 
 derivatives(empty_pool, input=_refuse_empty)
 
-_empty_pool = undispatched(empty_pool)
+_empty_pool: Callable[..., Tensor] = undispatched(empty_pool)
 _average_pool, _mean = undispatched(average_pool), undispatched(mean)
 
 
@@ -87,7 +88,7 @@ def _averaging(size: int, out: int) -> Any:
     return inside / (end - start)[:, None] if out else inside.astype(float)
 
 
-def adaptive_average(function: str, count: int, input: Any, output_size: Any) -> Any:
+def adaptive_average(function: str, count: int, input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
     array = array_of(function, "input", 1, input)
     need_float(function, array)
     wanted = _wanted(function, count, output_size, array.shape, True)
@@ -150,7 +151,9 @@ def _window_indices(size: int, out: int) -> Any:
 
 
 @guarded
-def _maximum(function: str, count: int, input: Any, output_size: Any, return_indices: bool) -> Any:
+def _maximum(
+    function: str, count: int, input: Tensor, output_size: int | Sequence[int | None], return_indices: bool
+) -> Any:
     array = array_of(function, "input", 1, input)
     need_float(function, array)
     wanted = _wanted(function, count, output_size, array.shape, False)

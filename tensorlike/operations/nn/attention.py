@@ -18,7 +18,7 @@ from .dropout import dropout
 from .padding import pad
 
 
-def _check(query: Any, key: Any, value: Any) -> None:
+def _check(query: Tensor, key: Tensor, value: Tensor) -> None:
     for position, (name, value_) in enumerate((("query", query), ("key", key), ("value", value)), 1):
         array_of("scaled_dot_product_attention", name, position, value_)
     if query.dtype != key.dtype or query.dtype != value.dtype:
@@ -38,7 +38,7 @@ def _check(query: Any, key: Any, value: Any) -> None:
         )
 
 
-def _check_options(query: Any, mask: Any, dropout_p: float) -> None:
+def _check_options(query: Tensor, mask: Tensor | None, dropout_p: float) -> None:
     if mask is not None:
         dtype = array_of("scaled_dot_product_attention", "attn_mask", 4, mask).dtype
         if dtype.kind != "b" and dtype != np.float32 and dtype != query._tl_data.dtype:
@@ -52,7 +52,7 @@ def _check_options(query: Any, mask: Any, dropout_p: float) -> None:
         )
 
 
-def _shared(query: Any, *others: Any) -> list[Any]:
+def _shared(query: Tensor, *others: Tensor) -> list[Any]:
     """Repeat the heads of key and value to the number of the query's heads."""
     heads = query.shape[-3]
     for other in others:
@@ -107,13 +107,13 @@ def scaled_dot_product_attention(
     return weights @ value
 
 
-def _require(condition: Any, message: str) -> None:
+def _require(condition: bool, message: str) -> None:
     """Raise AssertionError, as PyTorch does here."""
     if not condition:
         raise AssertionError(message)
 
 
-def _check_shapes(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any) -> bool:
+def _check_shapes(query: Any, key: Any, value: Any, key_padding_mask: Tensor | None, attn_mask: Tensor | None) -> bool:
     """Return whether there is a batch; raise AssertionError for numbers of dimensions that do not match."""
     dims = query.dim()
     _require(dims in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor")
@@ -136,7 +136,7 @@ def _check_shapes(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_
     return bool(dims == 3)
 
 
-def _added_mask(mask: Any, name: str, like: Any) -> Any:
+def _added_mask(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
     """Convert a mask to one that is added to the scores: -inf where a boolean mask excludes."""
     if mask is None:
         return None
@@ -182,13 +182,13 @@ def _projections(
     return tuple(linear(x, w, b) for x, w, b in zip((query, key, value), packed.chunk(3), biases))
 
 
-def _heads(projected: Any, batch: int, heads: int) -> Any:
+def _heads(projected: Tensor, batch: int, heads: int) -> Tensor:
     """Return rows (steps, batch, heads * size) as (batch, heads, steps, size)."""
     steps, _, size = projected.shape
     return projected.reshape(steps, batch, heads, size // heads).permute(1, 2, 0, 3)
 
 
-def _static(given: Any, name: str, batch: int, heads: int, size: int) -> Any:
+def _static(given: Tensor, name: str, batch: int, heads: int, size: int) -> Tensor:
     shape = given.shape
     _require(shape[0] == batch * heads, f"expecting {name}.size(0) of {batch * heads}, but got {shape[0]}")
     _require(shape[2] == size, f"expecting {name}.size(2) of {size}, but got {shape[2]}")
@@ -197,32 +197,14 @@ def _static(given: Any, name: str, batch: int, heads: int, size: int) -> Any:
 
 @functional(guard=True, random=None)
 def multi_head_attention_forward(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    embed_dim_to_check: Any,
-    num_heads: int,
-    in_proj_weight: Tensor | None,
-    in_proj_bias: Tensor | None,
-    bias_k: Tensor | None,
-    bias_v: Tensor | None,
-    add_zero_attn: bool,
-    dropout_p: float,
-    out_proj_weight: Tensor,
-    out_proj_bias: Tensor | None,
-    training: bool = True,
-    key_padding_mask: Tensor | None = None,
-    need_weights: bool = True,
-    attn_mask: Tensor | None = None,
-    use_separate_proj_weight: Any = False,
-    q_proj_weight: Tensor | None = None,
-    k_proj_weight: Tensor | None = None,
-    v_proj_weight: Tensor | None = None,
-    static_k: Tensor | None = None,
-    static_v: Tensor | None = None,
-    average_attn_weights: bool = True,
-    is_causal: Any = False,
-) -> tuple[Tensor, Tensor | None]:
+    query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: Any, num_heads: int, in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,
+    out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True,
+    key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None,
+    use_separate_proj_weight: Any = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None,
+    average_attn_weights: bool = True, is_causal: Any = False,
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """Return attention with several heads, and with `need_weights` how much each row attends to each key.
 
     `query` has the shape (L, N, E), `key` (S, N, K) and `value` (S, N, V), or all without the batch N. They are
@@ -246,7 +228,7 @@ def multi_head_attention_forward(
     for position, (name, operand) in enumerate((("query", query), ("key", key), ("value", value)), 1):
         array_of("multi_head_attention_forward", name, position, operand)
     if not isinstance(out_proj_weight, TensorBase):
-        array_of("multi_head_attention_forward", "out_proj_weight", 12, out_proj_weight)
+        array_of("multi_head_attention_forward", "out_proj_weight", 12, out_proj_weight)  # type: ignore[unreachable]
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask)
     if not batched:
         same_key, same_value = query is key, key is value

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
 from tensorlike.tensor.layouts import laid_out
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from .declaring import array_of, functional, narrowed, need_float, widened, written_out
 from .pooling import Windows, check_pool_input, pool_windows
 from .sliding_windows import Sizes, crop, padded, places, positions, sizes
 
 
-def _divisors(xp: Any, dtype: Any, windows: Windows, count_include_pad: bool, override: int | None) -> Any:
+def _divisors(
+    xp: Namespace, dtype: np.dtype[Any], windows: Windows, count_include_pad: bool, override: int | None
+) -> Any:
     """Return the divisor of the sum over each window: a number, or an array over the windows."""
     if override is not None:
         return override
@@ -36,7 +39,7 @@ def _divisors(xp: Any, dtype: Any, windows: Windows, count_include_pad: bool, ov
 
 
 @internal(own_layout=True)
-def average_pool(xp: Any, input: Tensor, windows: Windows, count_include_pad: bool, override: int | None) -> Tensor:
+def average_pool(xp: Namespace, input: Array, windows: Windows, count_include_pad: bool, override: int | None) -> Array:
     """Return the average of every window."""
     x = padded(xp, widened(input), windows.pads)
     result = None
@@ -51,8 +54,8 @@ def average_pool(xp: Any, input: Tensor, windows: Windows, count_include_pad: bo
 
 @internal(own_layout=True)
 def average_pool_backward(
-    xp: Any, upstream: Tensor, windows: Windows, count_include_pad: bool, override: int | None
-) -> Tensor:
+    xp: Namespace, upstream: Array, windows: Windows, count_include_pad: bool, override: int | None
+) -> Array:
     """Distribute `upstream` evenly over the windows."""
     g = widened(upstream)
     g = g / _divisors(xp, g.dtype, windows, count_include_pad, override)
@@ -77,13 +80,13 @@ derivatives(
         grad, windows, count_include_pad, override
     ),
 )
-_average_pool = undispatched(average_pool)
+_average_pool: Callable[..., Tensor] = undispatched(average_pool)
 
 
 def _pool(
-    function: str, count: int, input: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
-    count_include_pad: bool, divisor_override: int | None,
-) -> Any:  # fmt: skip
+    function: str, count: int, input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None,
+    padding: int | Sequence[int], ceil_mode: bool, count_include_pad: bool, divisor_override: int | None,
+) -> Tensor:  # fmt: skip
     array = array_of(function, "input", 1, input)
     check_pool_input(function, count, array.shape)
     if array.dtype != np.int64:
@@ -148,8 +151,9 @@ def avg_pool3d(
 
 
 def _power_pool(
-    name: str, count: int, input: Any, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool
-) -> Any:
+    name: str, count: int, input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | None,
+    ceil_mode: bool,
+) -> Tensor:  # fmt: skip
     kernel: Sizes = sizes(kernel_size, count, "kernel_size", name)
     pools = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}
     mean = pools[count](input.pow(norm_type), kernel, stride, 0, ceil_mode)

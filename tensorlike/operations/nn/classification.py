@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from tensorlike.operations.linalg.matmul import linear
 from tensorlike.operations.shape.joining import cat
 from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
 from tensorlike.tensor.declarations.runtime import dtype_name, wrong_type
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from .declaring import array_of, functional, narrowed, need_float, reduction_of, warn, widened
 
@@ -31,7 +32,7 @@ def _axis(ndim: int) -> int:
     return 0 if ndim == 1 else 1
 
 
-def _chosen(classes: int, target: Any, ignore_index: int) -> tuple[Any, Any]:
+def _chosen(classes: int, target: Array, ignore_index: int) -> tuple[Any, Any]:
     """Return the class of each item, 0 for ignored ones, and a mask of the items that count, None for all."""
     target = target.astype(np.int64, copy=False)
     if target.size == 0:
@@ -52,7 +53,7 @@ def _chosen(classes: int, target: Any, ignore_index: int) -> tuple[Any, Any]:
     return target * valid, valid
 
 
-def _weights(xp: Any, dtype: Any, classes: Any, valid: Any, weight: Any) -> Any:
+def _weights(xp: Namespace, dtype: np.dtype[Any], classes: Array, valid: Any, weight: Any) -> Any:
     """Return the weight of each item, or None when all have the weight 1."""
     if weight is None:
         return None if valid is None else valid.astype(dtype)
@@ -60,39 +61,40 @@ def _weights(xp: Any, dtype: Any, classes: Any, valid: Any, weight: Any) -> Any:
     return found if valid is None else found * valid
 
 
-def _total(weights: Any, target: Any) -> Any:
+def _total(weights: Array | None, target: Array) -> Array | int:
     return target.size if weights is None else weights.sum()
 
 
-def _pick(xp: Any, values: Any, classes: Any, axis: int) -> Any:
+def _pick(xp: Namespace, values: Any, classes: Array, axis: int) -> Any:
     if values.ndim == 2:
         return values[xp.arange(values.shape[0]), classes]
     return xp.take_along_axis(values, xp.expand_dims(classes, axis), axis).squeeze(axis)
 
 
-def _place(xp: Any, shape: Any, values: Any, classes: Any, axis: int) -> Any:
+def _place(xp: Namespace, shape: tuple[int, ...], values: Array, classes: Array, axis: int) -> Array:
     """Return zeros of `shape` with `values` at `classes`."""
     result = xp.zeros(shape, values.dtype)
     xp.put_along_axis(result, xp.expand_dims(classes, axis), xp.expand_dims(values, axis), axis)
     return result
 
 
-def _along(xp: Any, weight: Any, ndim: int, axis: int) -> Any:
+def _along(xp: Namespace, weight: Array, ndim: int, axis: int) -> Any:
     """Return the weights of classes in a shape that broadcasts to the input."""
     return widened(weight).reshape([-1 if d == axis else 1 for d in range(ndim)])
 
 
-def _reduce(losses: Any, weights: Any, target: Any, reduction: str) -> Any:
+def _reduce(losses: Array, weights: Array | None, target: Array, reduction: str) -> Array:
     if reduction == "none":
         return losses
     total = losses.sum()
-    return total / _total(weights, target) if reduction == "mean" else total
+    return total / _total(weights, target) if reduction == "mean" else total  # type: ignore[no-any-return]
 
 
 @internal(name="cross_entropy", several=("loss", "log_probabilities"))
 def _cross_entropy_op(
-    xp: Any, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, smoothing: float
-) -> Any:
+    xp: Namespace, input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str,
+    smoothing: float,
+) -> Any:  # fmt: skip
     """Return the negative logarithm of the softmax at each target, reduced, and the logarithm of the softmax."""
     x = widened(input)
     axis = _axis(x.ndim)
@@ -113,8 +115,9 @@ def _cross_entropy_op(
 
 
 def _terms(
-    xp: Any, shape: Any, dtype: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float
-) -> tuple[Any, Any]:
+    xp: Namespace, shape: Any, dtype: np.dtype[Any], target: Array, weight: Any, ignore_index: int, reduction: str,
+    smoothing: float,
+) -> tuple[Any, Any]:  # fmt: skip
     """Return level and share: see Note [Terms of the cross entropy]."""
     axis = _axis(len(shape))
     count = shape[axis]
@@ -138,9 +141,9 @@ def _terms(
 
 @internal(differentiable=False)
 def cross_entropy_grad(
-    xp: Any, upstream: Tensor, log_probabilities: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int,
+    xp: Namespace, upstream: Array, log_probabilities: Array, target: Array, weight: Array | None, ignore_index: int,
     reduction: str, smoothing: float,
-) -> Tensor:  # fmt: skip
+) -> Array:  # fmt: skip
     """Return the gradient of the input of cross_entropy."""
     result = xp.exp(log_probabilities)
     axis = _axis(result.ndim)
@@ -162,19 +165,20 @@ def cross_entropy_grad(
 
 @internal(differentiable=False, several=("level", "share"))
 def cross_entropy_terms(
-    xp: Any, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, smoothing: float
-) -> Any:
+    xp: Namespace, input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str,
+    smoothing: float,
+) -> Any:  # fmt: skip
     """Return the terms of the gradient of cross_entropy: see Note [Terms of the cross entropy]."""
     return _terms(xp, input.shape, input.dtype, target, weight, ignore_index, reduction, smoothing)
 
 
-_fused = undispatched(cross_entropy_grad)
+_fused: Callable[..., Tensor] = undispatched(cross_entropy_grad)
 
 
 def _cross_entropy_input(
-    grads: Any, log_probabilities: Any, input: Any, target: Any, weight: Any, ignore_index: int, reduction: str,
-    smoothing: float,
-) -> Any:
+    grads: list[Tensor], log_probabilities: Tensor, input: Tensor, target: Tensor, weight: Tensor | None,
+    ignore_index: int, reduction: str, smoothing: float,
+) -> Any:  # fmt: skip
     if not grad_enabled():
         return _fused(grads[0], log_probabilities, target, weight, ignore_index, reduction, smoothing)
     axis = _axis(input.dim())
@@ -192,8 +196,8 @@ _cross_entropy = undispatched(_cross_entropy_op)
 
 @internal(name="nll_loss")
 def _nll_op(
-    xp: Any, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
-) -> Tensor:
+    xp: Namespace, input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str
+) -> Array:
     """Return the negative of the input at each target, reduced."""
     x = widened(input)
     axis = _axis(x.ndim)
@@ -207,8 +211,8 @@ def _nll_op(
 
 @internal()
 def nll_scatter(
-    xp: Any, upstream: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, size: Any
-) -> Tensor:
+    xp: Namespace, upstream: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, size: Any
+) -> Array:
     """Return the gradient of the input of nll_loss, of shape `size`."""
     g = widened(upstream)
     axis = _axis(len(size))
@@ -233,12 +237,12 @@ derivatives(
         grad, target, weight, ignore_index, reduction
     ),
 )
-_nll = undispatched(_nll_op)
+_nll: Callable[..., Tensor] = undispatched(_nll_op)
 
 # ----------------------------------------------------------------------------------------------------------- arguments
 
 
-def _check_classes(function: str, input: Any, target: Any, weight: Any) -> None:
+def _check_classes(function: str, input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     x, t = input._tl_data, target._tl_data
     if x.ndim < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {x.ndim})")
@@ -269,14 +273,14 @@ def _check_classes(function: str, input: Any, target: Any, weight: Any) -> None:
         raise RuntimeError(f"expected scalar type {dtype_name(x.dtype)} but found {dtype_name(w.dtype)}: the weight's")
 
 
-def _tensors(function: str, weight: Any, **operands: Any) -> None:
+def _tensors(function: str, weight: Tensor | None, **operands: Any) -> None:
     for position, (name, value) in enumerate(operands.items(), 1):
         array_of(function, name, position, value)
     if weight is not None and not isinstance(weight, TensorBase):
         wrong_type(function, "weight", None, weight)
 
 
-def _item(target: Any, input: Any) -> Any:
+def _item(target: Tensor, input: Tensor) -> Tensor:
     """Return the target of an input without a batch as a zero-dimensional tensor."""
     return wrap(target._tl_data.reshape(())) if input._tl_data.ndim == 1 and target._tl_data.ndim else target
 
@@ -324,18 +328,20 @@ def cross_entropy(
         return _probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
     _check_dimensions(input._tl_data)
     _check_classes("cross_entropy", input, target, weight)
-    return _cross_entropy(
+    return _cross_entropy(  # type: ignore[no-any-return]
         input, _item(target, input), weight, ignore_index, reduction, label_smoothing
     )[0]
 
 
-def _check_dimensions(x: Any) -> None:
+def _check_dimensions(x: Array) -> None:
     """Raise the IndexError of `cross_entropy` for an input without dimensions."""
     if not x.ndim:
         raise IndexError("cross_entropy(): Dimension specified as 1 but tensor has no dimensions: give it the classes")
 
 
-def _probabilities(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float) -> Any:
+def _probabilities(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, smoothing: float
+) -> Tensor:
     x, t = input._tl_data, target._tl_data
     if t.dtype.kind not in "fV":
         raise RuntimeError(
@@ -366,7 +372,7 @@ def _probabilities(input: Any, target: Any, weight: Any, ignore_index: int, redu
 _IGNORED = -100
 
 
-def _check(input: Any, linear_weight: Any, linear_bias: Any) -> None:
+def _check(input: Tensor, linear_weight: Tensor, linear_bias: Tensor | None) -> None:
     x = array_of("linear_cross_entropy", "input", 1, input).shape
     w = array_of("linear_cross_entropy", "linear_weight", 2, linear_weight).shape
     if len(x) not in (1, 2):
@@ -389,7 +395,9 @@ def _check(input: Any, linear_weight: Any, linear_bias: Any) -> None:
             raise RuntimeError(f"expected linear_bias shape {tuple(w[:-1])}, got {tuple(b)}")
 
 
-def _at_once(input: Any, linear_weight: Any, linear_bias: Any, target: Any, **options: Any) -> Any:
+def _at_once(
+    input: Tensor, linear_weight: Tensor, linear_bias: Tensor | None, target: Tensor, **options: Any
+) -> Tensor:
     outputs = tuple(linear_weight.shape[:-1])
     bias = None if linear_bias is None else linear_bias.reshape(-1)
     scores = linear(input, linear_weight.reshape((math.prod(outputs), linear_weight.shape[-1])), bias)
@@ -406,8 +414,9 @@ class _InPieces(Function):
 
     @staticmethod
     def forward(
-        ctx: Any, input: Any, matrix: Any, bias: Any, target: Any, rows: int, wide: Any, options: dict[str, Any]
-    ) -> Any:
+        ctx: Any, input: Tensor, matrix: Tensor, bias: Any, target: Tensor, rows: int, wide: Any,
+        options: dict[str, Any],
+    ) -> Any:  # fmt: skip
         needed = ctx.needs_input_grad if ctx._tl_recorded else (False,) * 3
         operands: list[Any] = [None if t is None else t.detach() for t in (input, matrix, bias)]
         sums: list[Any] = [None, None, None]
@@ -455,18 +464,18 @@ def _rows(options: Any, batch: int, classes: int, features: int) -> int:
     return max((1 << max(whole - 1, 0).bit_length()) // int(part or 1), 1)
 
 
-def _divisor(target: Any, weight: Any, ignore_index: int, classes: bool) -> Any:
+def _divisor(target: Tensor, weight: Any, ignore_index: int, classes: bool) -> Tensor:
     """Return the divisor of the sum of losses for their mean."""
     if not classes:
-        return max(target.shape[0], 1)
+        return max(target.shape[0], 1)  # type: ignore[return-value]
     counted = target != ignore_index
     if weight is None:
         return counted.sum()
-    return weight[target.where(counted, 0).long()].where(counted, 0.0).sum()
+    return weight[target.where(counted, 0).long()].where(counted, 0.0).sum()  # type: ignore[no-any-return]
 
 
-def _chunked(input: Any, linear_weight: Any, linear_bias: Any, target: Any, reduction: str, settings: Any,
-             weight: Any, ignore_index: int, label_smoothing: float) -> Any:  # fmt: skip
+def _chunked(input: Tensor, linear_weight: Tensor, linear_bias: Any, target: Tensor, reduction: str, settings: Any,
+             weight: Any, ignore_index: int, label_smoothing: float) -> Tensor:  # fmt: skip
     wide = settings.acc_dtype
     if wide is None:
         wide = input.float().dtype if input._tl_data.dtype.itemsize == 2 else input.dtype
@@ -474,8 +483,8 @@ def _chunked(input: Any, linear_weight: Any, linear_bias: Any, target: Any, redu
     options = {"weight": weight, "ignore_index": ignore_index, "label_smoothing": label_smoothing}
     total = _InPieces.apply(input, linear_weight, linear_bias, target, rows, wide, options)
     if reduction == "sum":
-        return total
-    return total / _divisor(target, weight, ignore_index, target._tl_data.dtype.kind in "iu")
+        return total  # type: ignore[no-any-return]
+    return total / _divisor(target, weight, ignore_index, target._tl_data.dtype.kind in "iu")  # type: ignore[no-any-return]
 
 
 @functional(guard=True)

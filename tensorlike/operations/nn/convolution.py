@@ -8,6 +8,7 @@ are the three maps again: any order of derivative follows, and `conv_transpose` 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from tensorlike.tensor.declarations.declare import composite, derivatives, inter
 from tensorlike.tensor.declarations.formulas import conj
 from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.layouts import laid_out
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from .declaring import array_of, functional, narrowed, shared_format, widened
 from .sliding_windows import Pads, Sizes, accumulate_windows, crop, output_size, padded, sizes, windows
@@ -38,7 +39,7 @@ class Geometry(NamedTuple):
     format: str | None = None
 
 
-def _columns(xp: Any, input: Any, kernel: Sizes, geometry: Geometry) -> Any:
+def _columns(xp: Namespace, input: Any, kernel: Sizes, geometry: Geometry) -> Any:
     """Return the windows of a batch as columns: (N, groups, channels * places, windows)."""
     view = windows(xp, padded(xp, input, geometry.pads), kernel, geometry.stride, geometry.dilation, geometry.out)
     count, channels = input.shape[:2]
@@ -46,7 +47,7 @@ def _columns(xp: Any, input: Any, kernel: Sizes, geometry: Geometry) -> Any:
     return view.reshape((count, groups, channels // groups * math.prod(kernel), math.prod(geometry.out)))
 
 
-def _convolve(xp: Any, input: Any, weight: Any, bias: Any, geometry: Geometry) -> Any:
+def _convolve(xp: Namespace, input: Array, weight: Array, bias: Any, geometry: Geometry) -> Array:
     groups = geometry.groups
     batched = input.ndim == weight.ndim
     x = widened(input if batched else input[None])
@@ -61,7 +62,7 @@ def _convolve(xp: Any, input: Any, weight: Any, bias: Any, geometry: Geometry) -
     return result if batched else result[0]
 
 
-def _spread(xp: Any, upstream: Any, weight: Any, bias: Any, size: Sizes, geometry: Geometry) -> Any:
+def _spread(xp: Namespace, upstream: Any, weight: Array, bias: Any, size: Sizes, geometry: Geometry) -> Array:
     """Return the gradient of a convolution's input: every window adds `upstream` times the weight; and the bias."""
     groups = geometry.groups
     batched = upstream.ndim == weight.ndim
@@ -85,27 +86,27 @@ def _spread(xp: Any, upstream: Any, weight: Any, bias: Any, size: Sizes, geometr
 
 
 @internal(name="convolution", own_layout=True)
-def convolve(xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None, geometry: Geometry) -> Tensor:
+def convolve(xp: Namespace, input: Array, weight: Array, bias: Array | None, geometry: Geometry) -> Array:
     """Return the convolution of `input`, with or without a batch, with `weight`."""
     return _convolve(xp, input, weight, bias, geometry)
 
 
 @internal(own_layout=True)
-def conv_input_grad(xp: Any, upstream: Tensor, weight: Tensor, size: Sizes, geometry: Geometry) -> Tensor:
+def conv_input_grad(xp: Namespace, upstream: Array, weight: Array, size: Sizes, geometry: Geometry) -> Array:
     """Return the gradient of a convolution's input, of shape `size`."""
     return _spread(xp, upstream, weight, None, size, geometry)
 
 
 @internal(own_layout=True)
 def conv_transpose(
-    xp: Any, input: Tensor, weight: Tensor, bias: Tensor | None, size: Sizes, geometry: Geometry
-) -> Tensor:
+    xp: Namespace, input: Array, weight: Array, bias: Array | None, size: Sizes, geometry: Geometry
+) -> Array:
     """Return the gradient of a convolution's input, as an operation of its own, and with a bias."""
     return _spread(xp, input, weight, bias, size, geometry)
 
 
 @internal(own_layout=True)
-def conv_weight_grad(xp: Any, upstream: Tensor, input: Tensor, size: Sizes, geometry: Geometry) -> Tensor:
+def conv_weight_grad(xp: Namespace, upstream: Array, input: Array, size: Sizes, geometry: Geometry) -> Array:
     """Return the gradient of a convolution's weight, of shape `size`."""
     groups = geometry.groups
     batched = input.ndim == len(size)
@@ -125,7 +126,7 @@ def conv_weight_grad(xp: Any, upstream: Tensor, input: Tensor, size: Sizes, geom
     return laid_out(narrowed(result.reshape(size), input), geometry.format)
 
 
-def _channel_sum(grad: Any, spatial: int) -> Any:
+def _channel_sum(grad: Tensor, spatial: int) -> Tensor:
     """Return the sum over everything but the channels: the gradient of a bias."""
     return grad.sum(tuple(d for d in range(grad.dim()) if d != grad.dim() - spatial - 1))
 
@@ -155,13 +156,13 @@ derivatives(
     input=lambda grad, upstream, input_shape, geometry: conv_input_grad(conj(upstream), grad, input_shape, geometry),
 )
 
-_convolution = undispatched(convolve)
-_conv_transpose = undispatched(conv_transpose)
+_convolution: Callable[..., Tensor] = undispatched(convolve)
+_conv_transpose: Callable[..., Tensor] = undispatched(conv_transpose)
 
 # ----------------------------------------------------------------------------------------------------------- arguments
 
 
-def _listed(value: Any, count: int, name: str, function: str) -> Sizes:
+def _listed(value: int | Sequence[int], count: int, name: str, function: str) -> Sizes:
     if isinstance(value, (tuple, list)) and len(value) not in (1, count):
         raise RuntimeError(
             f"expected {name} to be a single integer value or a list of {count} values to match the convolution "
@@ -170,7 +171,9 @@ def _listed(value: Any, count: int, name: str, function: str) -> Sizes:
     return sizes(value, count, name, function)
 
 
-def _check_operands(function: str, count: int, input: Any, weight: Any, bias: Any, integers_refused: bool) -> None:
+def _check_operands(
+    function: str, count: int, input: Tensor, weight: Tensor, bias: Tensor | None, integers_refused: bool
+) -> None:
     for name, value in (("input", input), ("weight", weight), ("bias", bias)):
         if not isinstance(value, TensorBase) and not (name == "bias" and value is None):
             raise TypeError(f"{function}(): argument '{name}' must be Tensor, not {type(value).__name__}")
@@ -205,7 +208,7 @@ def _check_windows(stride: Sizes, dilation: Sizes, groups: int) -> None:
         raise RuntimeError(f"non-positive groups is not supported, got {groups}")
 
 
-def _check_bias(bias: Any, channels: int, shape: Any, transposed: bool) -> None:
+def _check_bias(bias: Tensor | None, channels: int, shape: tuple[int, ...], transposed: bool) -> None:
     if bias is not None and (bias._tl_data.ndim != 1 or bias._tl_data.shape[0] != channels):
         raise RuntimeError(
             f"Given {'transposed=1, ' if transposed else ''}weight of size {list(shape)}, expected bias to be "
@@ -213,7 +216,7 @@ def _check_bias(bias: Any, channels: int, shape: Any, transposed: bool) -> None:
         )
 
 
-def _pads(padding: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, function: str) -> Pads:
+def _pads(padding: int | str | Sequence[int], kernel: Sizes, stride: Sizes, dilation: Sizes, function: str) -> Pads:
     if isinstance(padding, str):
         if padding == "valid":
             return ((0, 0),) * len(kernel)
@@ -234,8 +237,9 @@ def _times(values: Any) -> str:
 
 
 def plain_convolution(
-    function: str, count: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
-) -> Any:
+    function: str, count: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: int | Sequence[int],
+    padding: int | str | Sequence[int], dilation: int | Sequence[int], groups: int,
+) -> Tensor:  # fmt: skip
     """Return the convolution along the last `count` dimensions, its arguments checked."""
     stride = _listed(stride, count, "stride", function)
     dilation = _listed(dilation, count, "dilation", function)
@@ -278,9 +282,9 @@ def plain_convolution(
 
 
 def transposed_convolution(
-    function: str, count: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any,
-    groups: int, dilation: Any,
-) -> Any:  # fmt: skip
+    function: str, count: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any,
+    output_padding: Any, groups: int, dilation: Any,
+) -> Tensor:  # fmt: skip
     """Return the transposed convolution along the last `count` dimensions, its arguments checked."""
     _check_operands(function, count, input, weight, bias, True)
     stride = _listed(stride, count, "stride", function)
@@ -437,7 +441,7 @@ def conv_transpose3d(
 _conv1d = undispatched(conv1d)
 
 
-def _ints(name: str, position: int, value: Any) -> tuple[int, ...]:
+def _ints(name: str, position: int, value: Sequence[int]) -> tuple[int, ...]:
     if not isinstance(value, (tuple, list)):
         raise TypeError(
             f"convolution(): argument '{name}' (position {position}) must be tuple of ints, not {type(value).__name__}"

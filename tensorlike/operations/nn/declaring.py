@@ -12,44 +12,43 @@ import numpy as np
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.tensor_base import TensorBase
+from tensorlike.dispatch.api import F
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.dispatch.registry import ignore
 from tensorlike.tensor.declarations.declare import composite
 from tensorlike.tensor.declarations.runtime import broadcast_error, dtype_name, write_out, wrong_type
 from tensorlike.tensor.layouts import format_of, laid_out
 from tensorlike.tensor.promotion import can_cast
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 #: The namespace of these functions, under which overriding types see them.
 FUNCTIONAL = "tensorlike.nn.functional"
 
 
-Declare = Callable[[Callable[..., Any]], Any]
-
-
 @overload
-def functional(function: Callable[..., Any], **options: Any) -> Any: ...
+def functional(function: F, **options: Any) -> F: ...
 @overload
-def functional(function: None = None, **options: Any) -> Declare: ...
+def functional(function: None = None, **options: Any) -> Callable[[F], F]: ...
 def functional(function: Callable[..., Any] | None = None, *, guard: bool = False, **options: Any) -> Any:
     """Make a function public in `nn.functional`. `guard=True` for one that calls other public operations."""
     return composite(function, namespace=FUNCTIONAL, guard=guard, **options)
 
 
-def other_name(function: Callable[..., Any]) -> Any:
+def other_name(function: F) -> F:
     """Make a function public in `nn.functional` that asks no type itself, as in PyTorch: what it calls asks."""
     function.__module__ = FUNCTIONAL
     ignore(function, f"{FUNCTIONAL}.{function.__name__}", "asks no type itself; the function that it calls does")
     return function
 
 
-def written_out(name: str, result: Any, out: Any, *operands: Any, exact: bool = True) -> Any:
+def written_out(name: str, result: Tensor, out: Tensor | None, *operands: Tensor | None, exact: bool = True) -> Tensor:
     """Return `result`, or `out` with the result in it where it is given: of the same dtype if `exact`."""
     if out is None:
         return result
     return write_out(name, out, result._tl_data, *operands, rule="exact" if exact else "cast")
 
 
-def formatted(result: Any, *operands: Any) -> Any:
+def formatted(result: Array | None, *operands: Array) -> Array:
     """Return `result` in the memory format of images that an operand has, `channels_last`, and else contiguous.
 
     For operations declared with `own_layout`.
@@ -57,7 +56,7 @@ def formatted(result: Any, *operands: Any) -> Any:
     return laid_out(result, shared_format(*operands))
 
 
-def shared_format(*operands: Any) -> str | None:
+def shared_format(*operands: Array) -> str | None:
     """Return the name of the first format of images that an operand has; None where they are in other orders."""
     return next((name for operand in operands if (name := format_of(operand)) is not None), None)
 
@@ -67,17 +66,17 @@ def warn(message: str) -> None:
     warnings.warn(message, UserWarning, stacklevel=outside_stacklevel())
 
 
-def overwritten(input: Any, function: Callable[[Any], Any]) -> Any:
+def overwritten(input: Tensor, function: Callable[[Any], Any]) -> Tensor:
     """Write `function(input)` into `input`, for functions made of several operations."""
     # Values saved for backward must not be overwritten.
     original = input.clone() if input._tl_tracked and grad_enabled() else input
-    return input.copy_(function(original))
+    return input.copy_(function(original))  # type: ignore[no-any-return]
 
 
 # ------------------------------------------------------------------------------------------------------------- dtypes
 
 
-def need_float(name: str, array: Any) -> None:
+def need_float(name: str, array: Array) -> None:
     """Raise unless `array` has a real floating-point dtype."""
     if array.dtype.kind not in "fV":
         raise NotImplementedError(
@@ -86,7 +85,7 @@ def need_float(name: str, array: Any) -> None:
         )
 
 
-def check_parameters(function: str, array: Any, *parameters: Any) -> None:
+def check_parameters(function: str, array: Array, *parameters: Tensor | None) -> None:
     """Raise unless the parameters of a normalization have the dtype of its input, or float32 beside half precision."""
     dtype = array.dtype
     for parameter in parameters:
@@ -101,7 +100,7 @@ def check_parameters(function: str, array: Any, *parameters: Any) -> None:
         )
 
 
-def in_dtype_of(function: str, result: Any, like: Any) -> Any:
+def in_dtype_of(function: str, result: Tensor, like: Tensor) -> Tensor:
     """Cast a tensor to the dtype of another, as PyTorch's in-place operations do; raise where they do."""
     have, wanted = result._tl_data.dtype, like._tl_data.dtype
     if have == wanted:
@@ -114,14 +113,14 @@ def in_dtype_of(function: str, result: Any, like: Any) -> Any:
     return result.to(like.dtype)
 
 
-def widened(array: Any) -> Any:
+def widened(array: Any) -> Array:
     """Return `array`, in single precision if it is of half: half precision is for storing, not for computing."""
-    return array.astype(np.float32) if array.dtype.itemsize == 2 and array.dtype.kind in "fV" else array
+    return array.astype(np.float32) if array.dtype.itemsize == 2 and array.dtype.kind in "fV" else array  # type: ignore[no-any-return]
 
 
-def narrowed(array: Any, like: Any) -> Any:
+def narrowed(array: Any, like: Array) -> Array:
     """Return `array` in the dtype of `like`."""
-    return array if array.dtype == like.dtype else array.astype(like.dtype)
+    return array if array.dtype == like.dtype else array.astype(like.dtype)  # type: ignore[no-any-return]
 
 
 # Note [Choosing without branches] `where` and masked copies take ten times as long on a CPU when the condition is as
@@ -131,7 +130,7 @@ def narrowed(array: Any, like: Any) -> Any:
 _BRANCHLESS_FROM = 2048
 
 
-def _by_bits(xp: Any, *arrays: Any) -> bool:
+def _by_bits(xp: Namespace, *arrays: Any) -> bool:
     first = arrays[0]
     return (
         xp is np
@@ -141,19 +140,19 @@ def _by_bits(xp: Any, *arrays: Any) -> bool:
     )
 
 
-def masked(xp: Any, array: Any, dropped: Any) -> Any:
+def masked(xp: Namespace, array: Array, dropped: Array) -> Array:
     """Return `array` with zeros where `dropped`: see Note [Choosing without branches]."""
     if not _by_bits(xp, dropped, array):
         return xp.where(dropped, xp.zeros((), array.dtype), array)
     kept = np.subtract(dropped.view(np.int8), np.int8(1))
-    return np.bitwise_and(array.view(f"i{array.dtype.itemsize}"), kept).view(array.dtype)
+    return np.bitwise_and(array.view(f"i{array.dtype.itemsize}"), kept).view(array.dtype)  # type: ignore[no-any-return]
 
 
 #: Elements of a block, used where whole masks would double the memory: 256 KB of float32 stay in a cache.
 _BLOCK = 1 << 16
 
 
-def masked_at_most(xp: Any, array: Any, values: Any, limit: Any) -> Any:
+def masked_at_most(xp: Namespace, array: Array, values: Array, limit: int) -> Array:
     """Return `array` with zeros where `values <= limit`, block by block if the arrays are large."""
     whole = array.size <= _BLOCK or not _by_bits(xp, values, array, values)
     if whole or not (array.flags.c_contiguous and values.flags.c_contiguous):
@@ -173,7 +172,7 @@ def masked_at_most(xp: Any, array: Any, values: Any, limit: Any) -> Any:
     return result
 
 
-def chosen(xp: Any, condition: Any, array: Any, other: Any) -> Any:
+def chosen(xp: Namespace, condition: Any, array: Any, other: Array) -> Array:
     """Return `array` where `condition`, `other` elsewhere: see Note [Choosing without branches]."""
     if not _by_bits(xp, condition, array, other):
         return xp.where(condition, array, other)
@@ -182,10 +181,10 @@ def chosen(xp: Any, condition: Any, array: Any, other: Any) -> Any:
     result = np.bitwise_xor(one, two)
     result &= np.negative(condition.view(np.int8))
     result ^= two
-    return result.view(array.dtype)
+    return result.view(array.dtype)  # type: ignore[no-any-return]
 
 
-def written(xp: Any, out: Any, array: Any, kept: Any) -> None:
+def written(xp: Namespace, out: Array, array: Array, kept: Array) -> None:
     """Write `array` into `out`, of the same shape, zeros where not `kept`."""
     if not _by_bits(xp, kept, array) or out.dtype != array.dtype:
         out[...] = xp.where(kept, array, xp.zeros((), array.dtype))
@@ -210,7 +209,7 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
     return found
 
 
-def reduced(loss: Any, reduction: str) -> Any:
+def reduced(loss: Tensor, reduction: str) -> Tensor:
     """Return a loss of single elements, reduced: written with public operations."""
     if reduction == "none":
         return loss
@@ -233,8 +232,8 @@ def broadcast_shape(name: str, *shapes: Sequence[int]) -> tuple[int, ...]:
         raise broadcast_error(name, error, [SimpleNamespace(shape=s) for s in shapes]) from None
 
 
-def array_of(function: str, argument: str, position: int, value: Any) -> Any:
+def array_of(function: str, argument: str, position: int, value: Tensor) -> Array:
     """Return the array of an operand; raise TypeError unless it is a tensor."""
     if not isinstance(value, TensorBase):
         wrong_type(function, argument, position, value)
-    return value._tl_data
+    return value._tl_data  # type: ignore[no-any-return]

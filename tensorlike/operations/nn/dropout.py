@@ -15,7 +15,7 @@ from tensorlike.tensor.declarations.runtime import dtype_name, guarded
 from tensorlike.tensor.generator import default_generator_of
 from tensorlike.tensor.layouts import empty_array
 from tensorlike.tensor.tensor import Tensor as TensorType
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Tensor
 
 from ..shared import as_number
 from .declaring import array_of, functional, narrowed, need_float, warn
@@ -29,16 +29,16 @@ _mul_into = undispatched(TensorType.mul_)
 _add_into = undispatched(TensorType.add_)
 
 
-def _probability(function: str, p: Any) -> float:
+def _probability(function: str, p: float) -> float:
     p = as_number(p)
     if isinstance(p, TensorBase):
         raise TypeError(f"{function}(): argument 'p' must be float, not Tensor: pass p.item()")
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return p  # type: ignore[no-any-return]
+    return p
 
 
-def kept(array: Any, p: float, shape: tuple[int, ...]) -> Any:
+def kept(array: Array, p: float, shape: tuple[int, ...]) -> Any:
     """Draw the mask of kept elements, each with probability `1 - p`."""
     generator = default_generator_of(device_of(array))
     with generator.drawing():
@@ -48,7 +48,7 @@ def kept(array: Any, p: float, shape: tuple[int, ...]) -> Any:
     return xp.greater_equal(drawn, p, out=empty_array(xp, shape, bool, None, array if array.shape == shape else None))
 
 
-def check_dtype(array: Any, *, complex: bool = False) -> None:
+def check_dtype(array: Array, *, complex: bool = False) -> None:
     """Raise unless dropout works on the dtype of `array`."""
     if array.dtype.kind in "biu":
         raise RuntimeError(
@@ -75,7 +75,7 @@ def dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple[in
 
 
 @guarded
-def alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Any:
+def alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: tuple[int, ...]) -> Tensor:
     """Set elements to selu's negative limit, then scale and shift the result to keep mean and variance."""
     array = array_of("dropout", "input", 1, input)
     if not training or p == 0 or array.size == 0:
@@ -93,7 +93,7 @@ def alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: tu
     return (_add_into if inplace else _add)(product, wrap(shift))
 
 
-def channels(input: Any) -> tuple[int, ...]:
+def channels(input: Tensor) -> tuple[int, ...]:
     """Return the shape of one number for each channel, which broadcasts to `input`."""
     shape = array_of("dropout", "input", 1, input).shape
     if len(shape) < 2:
@@ -114,7 +114,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     [0.0, 2.0]
     """
     p = _probability("dropout", p)
-    return dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)
+    return dropped(input, p, training, inplace, array_of("dropout", "input", 1, input).shape)  # type: ignore[no-any-return]
 
 
 @functional(random=("training", "p"))
@@ -162,7 +162,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional "
             "batch dimension (i.e. 2D or 3D inputs)."
         )
-    return dropped(input, p, training, inplace, (*shape[:-1], 1))
+    return dropped(input, p, training, inplace, (*shape[:-1], 1))  # type: ignore[no-any-return]
 
 
 @functional(random=("training", "p"))
@@ -184,7 +184,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
             "- input is interpreted as shape (N, C, L), where C is the channel dim. Use dropout1d for that instead.",
         )
-    return dropped(input, p, training, inplace, channels(input))
+    return dropped(input, p, training, inplace, channels(input))  # type: ignore[no-any-return]
 
 
 @functional(random=("training", "p"))
@@ -200,10 +200,10 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     p = _probability("dropout3d", p)
     shape = array_of("dropout", "input", 1, input).shape
     if len(shape) == 4:
-        return dropped(input, p, training, inplace, (shape[0], 1, 1, 1))
+        return dropped(input, p, training, inplace, (shape[0], 1, 1, 1))  # type: ignore[no-any-return]
     if len(shape) != 5:
         _warn_shape("dropout3d", len(shape), 3)
-    return dropped(input, p, training, inplace, channels(input))
+    return dropped(input, p, training, inplace, channels(input))  # type: ignore[no-any-return]
 
 
 def _warn_shape(name: str, ndim: int, spatial: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.backends.scipy_modules import has_scipy, scipy_module
 from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
 from tensorlike.tensor.declarations.runtime import dtype_name
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from .declaring import array_of, functional
 
@@ -21,7 +22,7 @@ from .declaring import array_of, functional
 _MANY = 1 << 14
 
 
-def check_range(indices: Any, rows: int, bags: bool = False) -> None:
+def check_range(indices: Array, rows: int, bags: bool = False) -> None:
     """Raise IndexError, for `bags` RuntimeError, for an index out of range, unless checking would wait for a device."""
     # Reading indices on a GPU would make every call wait for it.
     if type(indices) is np.ndarray and indices.size:
@@ -40,13 +41,13 @@ def check_range(indices: Any, rows: int, bags: bool = False) -> None:
 
 
 @internal(name="embedding")
-def _embedding_op(xp: Any, weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
+def _embedding_op(xp: Namespace, weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool) -> Array:
     """Return the rows of `weight` at `indices`."""
     check_range(indices, weight.shape[0])
-    return xp.take(weight, indices, axis=0)
+    return xp.take(weight, indices, axis=0)  # type: ignore[no-any-return]
 
 
-def _summed_rows(xp: Any, values: Any, indices: Any, rows: int) -> Any:
+def _summed_rows(xp: Namespace, values: Array, indices: Array, rows: int) -> Array:
     result = xp.zeros((rows, values.shape[-1]), values.dtype)
     if xp is np and values.size >= _MANY and values.dtype.kind == "f" and values.dtype.itemsize > 2 and has_scipy():
         count = indices.size
@@ -59,8 +60,8 @@ def _summed_rows(xp: Any, values: Any, indices: Any, rows: int) -> Any:
 
 @internal()
 def embedding_weight_grad(
-    xp: Any, upstream: Tensor, indices: Tensor, rows: int, padding_idx: int, scale_grad_by_freq: bool
-) -> Tensor:
+    xp: Namespace, upstream: Array, indices: Array, rows: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Array:
     """Add up the rows of `upstream` by the row of the table that they came from."""
     flat = indices.reshape(-1)
     values = upstream.reshape((flat.size, upstream.shape[-1]))
@@ -74,9 +75,9 @@ def embedding_weight_grad(
 
 
 @internal()
-def embedding_rows(xp: Any, upstream: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
+def embedding_rows(xp: Namespace, upstream: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool) -> Array:
     """Return the gradient of `embedding_weight_grad`: the rows at the indices, weighted as there."""
-    result = xp.take(upstream, indices, axis=0)
+    result: Array = xp.take(upstream, indices, axis=0)
     if scale_grad_by_freq:
         flat = indices.reshape(-1)
         counts = xp.bincount(flat, minlength=upstream.shape[0])
@@ -104,10 +105,10 @@ derivatives(
         grad, indices, upstream_shape[0], padding_idx, scale_grad_by_freq
     ),
 )
-_looked_up = undispatched(_embedding_op)
+_looked_up: Callable[..., Tensor] = undispatched(_embedding_op)
 
 
-def check_indices(function: str, indices: Any, name: str = "indices") -> None:
+def check_indices(function: str, indices: Array, name: str = "indices") -> None:
     """Raise unless `indices` has an index dtype."""
     if indices.dtype not in (np.int64, np.int32):
         raise RuntimeError(
@@ -116,7 +117,7 @@ def check_indices(function: str, indices: Any, name: str = "indices") -> None:
         )
 
 
-def check_sample_weights(weight: Any, per_sample_weights: Any) -> None:
+def check_sample_weights(weight: Tensor, per_sample_weights: Tensor | None) -> None:
     """Raise unless the weights of single rows have the dtype of the table."""
     if per_sample_weights is not None and per_sample_weights._tl_data.dtype != weight._tl_data.dtype:
         raise RuntimeError(
@@ -136,7 +137,7 @@ def _row(padding_idx: int | None, rows: int) -> int:
     return padding_idx % max(rows, 1)
 
 
-def shorten(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+def shorten(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Scale the rows at `indices` down to the norm `max_norm`, in place and unrecorded."""
     with recording_block(False):
         rows = indices.reshape(-1).unique()
@@ -175,10 +176,10 @@ def embedding(
     return looked_up(weight, input, row, scale_grad_by_freq, sparse)
 
 
-def looked_up(weight: Any, indices: Any, row: int, by_frequency: bool, sparse: bool) -> Any:
+def looked_up(weight: Tensor, indices: Tensor, row: int, by_frequency: bool, sparse: bool) -> Tensor:
     """Look rows up without dispatch; `sparse` makes the gradient a sparse tensor."""
     if sparse and weight._tl_tracked and not (weight._tl_transformed or indices._tl_transformed):
-        return above("sparse.embedding").rows_of(_looked_up, weight, indices, row, by_frequency)
+        return above("sparse.embedding").rows_of(_looked_up, weight, indices, row, by_frequency)  # type: ignore[no-any-return]
     return _looked_up(weight, indices, row, by_frequency)
 
 
@@ -265,7 +266,7 @@ def bag_padding(padding_idx: int | None, rows: int) -> int | None:
     )
 
 
-def takes_the_rest(weight: Any, mode: str, padding_idx: int | None) -> bool:
+def takes_the_rest(weight: Tensor, mode: str, padding_idx: int | None) -> bool:
     """Return whether the last bag goes on to the end of the input, even past the last of `include_last_offset`.
 
     PyTorch's sums and means in single precision or less, without `padding_idx`, end at the last offset; its other
@@ -274,7 +275,7 @@ def takes_the_rest(weight: Any, mode: str, padding_idx: int | None) -> bool:
     return mode == "max" or padding_idx is not None or weight._tl_data.dtype.itemsize > 4
 
 
-def bag_starts(offsets: Any, length: int, include_last_offset: bool) -> tuple[Any, int]:
+def bag_starts(offsets: Tensor, length: int, include_last_offset: bool) -> tuple[Any, int]:
     """Return the start of each bag of a vector of indices, and the end of the last."""
     starts = offsets.cpu().numpy().astype(np.int64)
     if starts.size and starts[0] != 0:
@@ -284,7 +285,9 @@ def bag_starts(offsets: Any, length: int, include_last_offset: bool) -> tuple[An
     return (starts[:-1], int(starts[-1])) if include_last_offset else (starts, length)
 
 
-def bags_of(values: Any, bag: Any, counted: Any, bags: int, mode: str, weights: Any) -> Any:
+def bags_of(
+    values: Tensor, bag: Tensor, counted: Tensor | None, bags: int, mode: str, weights: Tensor | None
+) -> Tensor:
     """Return the sum, mean or maximum of the rows `values` of each bag."""
     bag = bag.long()
     columns = values.shape[-1]
@@ -304,12 +307,12 @@ def bags_of(values: Any, bag: Any, counted: Any, bags: int, mode: str, weights: 
     return total / counts.clamp(min=1).unsqueeze(-1)
 
 
-def _count(like: Any, number: int) -> Any:
+def _count(like: Tensor, number: int) -> Tensor:
     """Return 0, 1, ... up to `number`, on the device of the integers `like`."""
     return like.new_tensor(np.arange(number)).long()
 
 
-def winners(values: Any, bag: Any, counted: Any, bags: int) -> Any:
+def winners(values: Tensor, bag: Tensor, counted: Tensor | None, bags: int) -> Tensor:
     """Return which row of `values` is the maximum of each bag and column, or the number of rows for empty bags.
 
     As in PyTorch it is the first of equal rows, and a NaN is the maximum where it comes first, and else none.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
 from tensorlike.tensor.declarations.runtime import dtype_name
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from .convolution import Geometry
 from .declaring import array_of, functional
@@ -15,16 +16,16 @@ from .sliding_windows import accumulate_windows, crop, output_size, padded, size
 
 
 @internal()
-def windows_to_columns(xp: Any, input: Tensor, window: Any, geometry: Geometry, spatial: Any) -> Tensor:
+def windows_to_columns(xp: Namespace, input: Array, window: Any, geometry: Geometry, spatial: Any) -> Array:
     """Return the windows of images as columns: (N, C * places, windows)."""
     view = windows(xp, padded(xp, input, geometry.pads), window, geometry.stride, geometry.dilation, geometry.out)
     lead = input.shape[:-3]
     columns = view.reshape((*lead, input.shape[-3] * math.prod(window), math.prod(geometry.out)))
-    return columns.copy() if xp.may_share_memory(columns, input) else columns
+    return columns.copy() if xp.may_share_memory(columns, input) else columns  # type: ignore[no-any-return]
 
 
 @internal()
-def columns_to_windows(xp: Any, input: Tensor, window: Any, geometry: Geometry, spatial: Any) -> Tensor:
+def columns_to_windows(xp: Namespace, input: Array, window: Any, geometry: Geometry, spatial: Any) -> Array:
     """Add columns up as the windows of images of the size `spatial`."""
     channels = input.shape[-2] // math.prod(window)
     values = input.reshape((*input.shape[:-2], channels, *window, *geometry.out))
@@ -41,12 +42,12 @@ derivatives(
     columns_to_windows,
     input=lambda grad, window, geometry, spatial: windows_to_columns(grad, window, geometry, spatial),
 )
-_unfold = undispatched(windows_to_columns)
-_fold = undispatched(columns_to_windows)
+_unfold: Callable[..., Tensor] = undispatched(windows_to_columns)
+_fold: Callable[..., Tensor] = undispatched(columns_to_windows)
 
 
 def _geometry(
-    function: str, spatial: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any
+    function: str, spatial: Any, kernel_size: int | Sequence[int], dilation: Any, padding: Any, stride: Any
 ) -> tuple[Any, Geometry]:
     kernel = sizes(kernel_size, 2, "kernel_size", function)
     dilation = sizes(dilation, 2, "dilation", function)
@@ -63,7 +64,7 @@ def _geometry(
     return kernel, Geometry(stride, tuple((p, p) for p in padding), dilation, 1, out)
 
 
-def _need_inexact(function: str, array: Any) -> None:
+def _need_inexact(function: str, array: Array) -> None:
     if array.dtype.kind in "iu":
         raise NotImplementedError(
             f"\"{function}\" not implemented for '{dtype_name(array.dtype)}': convert the input, e.g. with .float()"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declarations.runtime import guarded
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from .declaring import array_of, functional, need_float
 from .pooling import elements_at
@@ -21,13 +22,16 @@ _DIRECTIONS = {2: ("height", "width"), 3: ("time", "height", "width")}
 _SAMPLE_OF = {2: (1, 0), 3: (0, 1, 2)}
 
 
-def _one_or_all(function: str, name: str, value: Any, count: int) -> Sizes:
+def _one_or_all(function: str, name: str, value: int | Sequence[int], count: int) -> Sizes:
     if isinstance(value, (tuple, list)) and len(value) != count:
         raise RuntimeError(f"{function}: {name} must either be a single Int or tuple of {count} Ints, got {value!r}")
     return sizes(value, count, name, function)
 
 
-def _wanted(function: str, count: int, spatial: Any, output_size: Any, output_ratio: Any) -> Sizes:
+def _wanted(
+    function: str, count: int, spatial: Any, output_size: int | Sequence[int] | None,
+    output_ratio: tuple[float, ...] | None,
+) -> Sizes:  # fmt: skip
     if output_size is None and output_ratio is None:
         raise ValueError(f"{function} requires specifying either an output_size or an output_ratio")
     if output_size is not None:
@@ -38,7 +42,7 @@ def _wanted(function: str, count: int, spatial: Any, output_size: Any, output_ra
     return tuple(int(n * ratio) for n, ratio in zip(spatial, ratios))
 
 
-def _check_samples(samples: Any, array: Any, count: int) -> None:
+def _check_samples(samples: Tensor, array: Array, count: int) -> None:
     given = array_of("fractional_max_pool", "_random_samples", 6, samples)
     if given.dtype != array.dtype:
         raise RuntimeError(f"Expect _random_samples to have the same dtype as input, got {samples.dtype}")
@@ -52,7 +56,7 @@ def _check_samples(samples: Any, array: Any, count: int) -> None:
         raise RuntimeError(f"Expect _random_samples.size(2) equals to {count}; got {given.shape[2]}.")
 
 
-def _starts(xp: Any, sample: Any, size: int, out: int, kernel: int) -> Any:
+def _starts(xp: Namespace, sample: Array, size: int, out: int, kernel: int) -> Array:
     """Return the starts of the windows along a dimension, for every image; the last window ends at the end."""
     last = xp.full((*sample.shape, 1), size - kernel, np.int64)
     if out == 1:
@@ -65,8 +69,9 @@ def _starts(xp: Any, sample: Any, size: int, out: int, kernel: int) -> Any:
 
 @guarded
 def _pool(
-    function: str, count: int, input: Any, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Any
-) -> Any:
+    function: str, count: int, input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None,
+    output_ratio: tuple[float, ...] | None, samples: Tensor | None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     array = array_of(function, "input", 1, input)
     if array.ndim <= count:
         raise IndexError(
@@ -149,10 +154,11 @@ def _with_indices(count: int) -> None:
     name = f"fractional_max_pool{count}d"
 
     def pool_with_indices(
-        input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
-        return_indices: bool = False, _random_samples: Tensor | None = None,
+        input: Tensor, kernel_size: Any, output_size: Any = None,
+        output_ratio: Any = None, return_indices: bool = False,
+        _random_samples: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        return _pool(name, count, input, kernel_size, output_size, output_ratio, _random_samples)  # type: ignore[no-any-return]
+        return _pool(name, count, input, kernel_size, output_size, output_ratio, _random_samples)
 
     pool_with_indices.__doc__ = f"""Return the maxima and their indices: `{name}` with `return_indices=True`.
 

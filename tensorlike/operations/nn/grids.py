@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.creation.filled import linspace
 from tensorlike.tensor.declarations.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.declarations.runtime import dtype_name, guarded
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..shared import as_number
 from .declaring import array_of, functional, need_float, warn
@@ -24,19 +25,19 @@ _PADDINGS = ("zeros", "border", "reflection")
 # -------------------------------------------------------------------------------------------------------------- places
 
 
-def _in_pixels(grid: Any, size: int, align_corners: bool) -> Any:
+def _in_pixels(grid: Array, size: int, align_corners: bool) -> Array:
     """Convert coordinates from -1 to 1 to pixels: the ends are the centers of the outer pixels, or their edges."""
     if align_corners:
         return (grid + 1) * ((size - 1) / 2)
     return ((grid + 1) * size - 1) / 2
 
 
-def _clipped(xp: Any, pixels: Any, size: int) -> Any:
+def _clipped(xp: Namespace, pixels: Array, size: int) -> Array:
     # A NaN is taken for the first pixel, as in PyTorch.
     return xp.where(xp.isnan(pixels), xp.zeros((), pixels.dtype), xp.clip(pixels, 0, size - 1))
 
 
-def _reflected(xp: Any, pixels: Any, size: int, align_corners: bool) -> tuple[Any, Any]:
+def _reflected(xp: Namespace, pixels: Array, size: int, align_corners: bool) -> tuple[Any, Any]:
     """Reflect pixel coordinates at the ends; return them and the sign of the derivative."""
     low, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
     if span == 0:
@@ -49,7 +50,7 @@ def _reflected(xp: Any, pixels: Any, size: int, align_corners: bool) -> tuple[An
 
 
 @internal()
-def sample_places(xp: Any, grid: Tensor, size: int, padding_mode: str, align_corners: bool) -> Tensor:
+def sample_places(xp: Namespace, grid: Array, size: int, padding_mode: str, align_corners: bool) -> Array:
     """Convert coordinates from -1 to 1 to pixels, moved inside the image unless the padding is zeros."""
     pixels = _in_pixels(grid, size, align_corners)
     if padding_mode == "zeros":
@@ -60,7 +61,7 @@ def sample_places(xp: Any, grid: Tensor, size: int, padding_mode: str, align_cor
 
 
 @internal(differentiable=False)
-def sample_slopes(xp: Any, grid: Tensor, size: int, padding_mode: str, align_corners: bool) -> Tensor:
+def sample_slopes(xp: Namespace, grid: Array, size: int, padding_mode: str, align_corners: bool) -> Array:
     """Return the derivative of `sample_places`."""
     slope = xp.full(grid.shape, ((size - 1) if align_corners else size) / 2, grid.dtype)
     if padding_mode == "zeros":
@@ -83,20 +84,20 @@ _places = undispatched(sample_places)
 # ------------------------------------------------------------------------------------------------------------- sampling
 
 
-def _cubic(t: Any) -> list[Any]:
+def _cubic(t: Tensor) -> list[Any]:
     """Return the cubic weights of the four pixels around a point at distance `t` after the second."""
     a = -0.75
 
-    def near(x: Any) -> Any:
+    def near(x: Tensor) -> Tensor:
         return ((a + 2) * x - (a + 3)) * x * x + 1
 
-    def far(x: Any) -> Any:
+    def far(x: Tensor) -> Tensor:
         return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
-def _bounded(xp: Any, index: Any, size: int, padding_mode: str, align_corners: bool) -> tuple[Any, Any]:
+def _bounded(xp: Namespace, index: Array, size: int, padding_mode: str, align_corners: bool) -> tuple[Any, Any]:
     """Clamp integral coordinates to the image; return integers and a mask of those that were inside."""
     if padding_mode == "border":
         return _clipped(xp, index, size).astype(np.int64), None
@@ -110,7 +111,9 @@ def _bounded(xp: Any, index: Any, size: int, padding_mode: str, align_corners: b
 class _Axis:
     """The pixels around the points along one dimension: their indices, validity and weights."""
 
-    def __init__(self, xp: Any, grid: Any, size: int, mode: str, padding_mode: str, align_corners: bool) -> None:
+    def __init__(
+        self, xp: Namespace, grid: Tensor, size: int, mode: str, padding_mode: str, align_corners: bool
+    ) -> None:
         if mode == "bicubic":
             places = _places(grid, size, "zeros", align_corners)
             below = xp.floor(places._tl_data)
@@ -129,7 +132,7 @@ class _Axis:
 
 
 @guarded
-def _sampled(input: Any, grid: Any, mode: str, padding_mode: str, align_corners: bool) -> Any:
+def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool) -> Any:
     array = input._tl_data
     if array.dtype.itemsize == 2:
         return _sampled(input.float(), grid.float(), mode, padding_mode, align_corners).type_as(input)
@@ -165,7 +168,7 @@ def _sampled(input: Any, grid: Any, mode: str, padding_mode: str, align_corners:
     return result.reshape((count, channels, *points))
 
 
-def _check(input: Any, grid: Any, mode: str, dims: int | None = None) -> None:
+def _check(input: Tensor, grid: Tensor, mode: str, dims: int | None = None) -> None:
     x = array_of("grid_sampler", "input", 1, input)
     g = array_of("grid_sampler", "grid", 2, grid)
     shapes = f"got input with sizes {list(x.shape)} and grid with sizes {list(g.shape)}"
@@ -224,14 +227,14 @@ def grid_sample(
         _warn_default()
         align_corners = False
     _check(input, grid, mode)
-    return _sampled(input, grid, mode, padding_mode, align_corners)
+    return _sampled(input, grid, mode, padding_mode, align_corners)  # type: ignore[no-any-return]
 
 
 def _warn_default() -> None:
     warn("grid_sample and affine_grid take align_corners=False unless told otherwise: pass align_corners.")
 
 
-def _named(function: str, number: Any, names: tuple[str, ...], argument: str, position: int) -> str:
+def _named(function: str, number: int, names: tuple[str, ...], argument: str, position: int) -> str:
     number = as_number(number, integral=True)
     if isinstance(number, bool) or not isinstance(number, int):
         raise TypeError(
@@ -243,13 +246,13 @@ def _named(function: str, number: Any, names: tuple[str, ...], argument: str, po
 
 
 def _numbered(
-    function: str, input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool,
+    function: str, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool,
     dims: int | None = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     mode = _named(function, interpolation_mode, _MODES, "interpolation_mode", 3)
     padding = _named(function, padding_mode, _PADDINGS, "padding_mode", 4)
     _check(input, grid, mode, dims)
-    return _sampled(input, grid, mode, padding, align_corners)
+    return _sampled(input, grid, mode, padding, align_corners)  # type: ignore[no-any-return]
 
 
 @composite
@@ -294,7 +297,7 @@ def grid_sampler_3d(
 # --------------------------------------------------------------------------------------------------------------- grids
 
 
-def _steps(like: Any, size: int, align_corners: bool) -> Any:
+def _steps(like: Tensor, size: int, align_corners: bool) -> Tensor:
     """Return the coordinates of `size` pixels, from -1 to 1, in the dtype of `like`."""
     if size <= 1:
         return like.new_zeros((size,))
@@ -302,7 +305,7 @@ def _steps(like: Any, size: int, align_corners: bool) -> Any:
     return steps if align_corners else (steps * (size - 1) / size).type_as(like)
 
 
-def _affine(theta: Any, size: Any, align_corners: bool) -> Any:
+def _affine(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     array = array_of("affine_grid_generator", "theta", 1, theta)
     count = len(size) - 2
     if array.ndim < 3:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
 
 from tensorlike.tensor.declarations.declare import derivatives, internal, internal_pointwise, undispatched
 from tensorlike.tensor.declarations.runtime import device_guard, dtype_name
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from .activation import logsigmoid_op
 from .declaring import (
@@ -25,7 +25,7 @@ from .declaring import (
 )
 
 
-def _check_sizes(function: str, input: Any, target: Any) -> None:
+def _check_sizes(function: str, input: Tensor, target: Tensor) -> None:
     """Warn when the target has another size; raise when it does not broadcast."""
     a = array_of(function, "input", 1, input).shape
     b = array_of(function, "target", 2, target).shape
@@ -37,7 +37,7 @@ def _check_sizes(function: str, input: Any, target: Any) -> None:
         )
 
 
-def _difference(input: Any, target: Any) -> Any:
+def _difference(input: Tensor, target: Tensor) -> Tensor:
     """Return `input - target`; booleans beside other numbers are converted first."""
     kinds = input._tl_data.dtype.kind, target._tl_data.dtype.kind
     if kinds[0] == "b":
@@ -47,7 +47,7 @@ def _difference(input: Any, target: Any) -> Any:
     return input - target
 
 
-def _weighted(errors: Any, input: Any, weight: Any, reduction: str) -> Any:
+def _weighted(errors: Tensor, input: Tensor, weight: Tensor, reduction: str) -> Tensor:
     """Return errors times `weight`, reduced; the mean is the weighted one."""
     if tuple(weight.shape) != tuple(input.shape):
         raise ValueError(f"Weights and input must have the same size: got {list(weight.shape)} and {list(input.shape)}")
@@ -61,7 +61,7 @@ def _weighted(errors: Any, input: Any, weight: Any, reduction: str) -> Any:
 
 
 @internal(name="mse_loss", promotion="arithmetic")
-def _mse_op(xp: Any, input: Tensor, target: Tensor, reduction: str) -> Tensor:
+def _mse_op(xp: Namespace, input: Array, target: Array, reduction: str) -> Array:
     """Return the squared differences, reduced."""
     need_float("mse_loss", input)
     error = widened(input) - widened(target)
@@ -73,7 +73,7 @@ def _mse_op(xp: Any, input: Tensor, target: Tensor, reduction: str) -> Tensor:
     return narrowed(xp.asarray(total / flat.size if reduction == "mean" else total), input)
 
 
-def _mse_slope(grad: Any, input: Any, target: Any, reduction: str) -> Any:
+def _mse_slope(grad: Tensor, input: Tensor, target: Tensor, reduction: str) -> Tensor:
     if reduction != "mean":
         return _difference(input, target) * (grad * 2)
     difference = _difference(input, target)
@@ -85,7 +85,7 @@ derivatives(
     input=lambda grad, input, target, reduction: _mse_slope(grad, input, target, reduction),
     target=lambda grad, input, target, reduction: _mse_slope(grad, target, input, reduction),
 )
-_mse = undispatched(_mse_op)
+_mse: Callable[..., Tensor] = undispatched(_mse_op)
 
 
 @functional(guard=True)
@@ -180,7 +180,7 @@ def huber_loss(
 
 
 @internal_pointwise(name="binary_cross_entropy")
-def _binary_op(xp: Any, input: Tensor, target: Tensor) -> Tensor:
+def _binary_op(xp: Namespace, input: Array, target: Array) -> Array:
     """Return the cross entropy of probabilities, with logarithms clamped to at least -100."""
     x, t = widened(input), widened(target)
     return narrowed((t - 1) * xp.maximum(xp.log1p(-x), -100) - t * xp.maximum(xp.log(x), -100), input)
@@ -246,7 +246,7 @@ def binary_cross_entropy_with_logits(
     return reduced(binary_losses(input, target, weight, pos_weight), reduction)
 
 
-def binary_losses(input: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
+def binary_losses(input: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None) -> Tensor:
     """Return the cross entropy of each element, written with public operations."""
     name = "binary_cross_entropy_with_logits"
     need_float(name, array_of(name, "input", 1, input))
@@ -303,7 +303,7 @@ def kl_div(
     return result / input.shape[0] if batch and input.dim() else result
 
 
-def divergences(input: Any, target: Any, log_target: bool) -> Any:
+def divergences(input: Tensor, target: Tensor, log_target: bool) -> Tensor:
     """Return the contribution of each element to the divergence of `input` from `target`."""
     for position, (name, value) in enumerate((("input", input), ("target", target)), 1):
         kind = array_of("kl_div", name, position, value).dtype.kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from tensorlike.operations.reductions.row_kernels import row_sums, rows_of_last
 from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
 from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.memory.views import bump
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..shared import require_tensor
 from .declaring import array_of, check_parameters, formatted, functional, narrowed, need_float, widened
@@ -29,7 +29,7 @@ from .separable import keeping_format
 # `ReLU(inplace=True)` does.
 
 
-def _standardized(xp: Any, x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any, Any]:
+def _standardized(xp: Namespace, x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any, Any]:
     """Standardize `x`; return it with the mean, the inverse standard deviation and the variance."""
     count = math.prod(x.shape[a] for a in axes)
     rows = rows_of_last(x) if axes == (x.ndim - 1,) else None
@@ -51,7 +51,7 @@ def _along_channels(array: Any, ndim: int) -> Any:
     return array.reshape((1, -1, *(1 for _ in range(ndim - 2))))
 
 
-def _affine(result: Any, weight: Any, bias: Any) -> Any:
+def _affine(result: Array, weight: Array | None, bias: Array | None) -> Array:
     if weight is not None:
         result *= widened(weight)
     if bias is not None:
@@ -63,7 +63,9 @@ def _affine(result: Any, weight: Any, bias: Any) -> Any:
 
 
 @internal(name="layer_norm", several=("output", "mean", "rstd"))
-def _layer_norm_op(xp: Any, input: Tensor, weight: Tensor | None, bias: Tensor | None, count: int, eps: float) -> Any:
+def _layer_norm_op(
+    xp: Namespace, input: Array, weight: Array | None, bias: Array | None, count: int, eps: float
+) -> Any:
     """Normalize over the last `count` dimensions; also return the mean and the inverse standard deviation."""
     x = widened(input)
     axes = tuple(range(x.ndim - count, x.ndim))
@@ -73,8 +75,8 @@ def _layer_norm_op(xp: Any, input: Tensor, weight: Tensor | None, bias: Tensor |
 
 @internal(differentiable=False)
 def layer_norm_input_grad(
-    xp: Any, upstream: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, weight: Tensor | None, count: int
-) -> Tensor:
+    xp: Namespace, upstream: Array, input: Array, mean: Array, inverse: Array, weight: Array | None, count: int
+) -> Array:
     """Return the gradient of the input of layer_norm."""
     size = math.prod(input.shape[input.ndim - count :])
     shape = (mean.size, size)
@@ -96,42 +98,44 @@ def layer_norm_input_grad(
 
 @internal(differentiable=False)
 def layer_norm_weight_grad(
-    xp: Any, upstream: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, count: int
-) -> Tensor:
+    xp: Namespace, upstream: Array, input: Array, mean: Array, inverse: Array, count: int
+) -> Array:
     """Return the gradient of the weight of layer_norm."""
     shape = input.shape[input.ndim - count :]
     g = widened(upstream).reshape((mean.size, math.prod(shape)))
     standard = widened(input).reshape(g.shape) - mean.reshape((-1, 1))
     standard *= inverse.reshape((-1, 1))
-    return xp.einsum("ij,ij->j", g, standard).reshape(shape)
+    return xp.einsum("ij,ij->j", g, standard).reshape(shape)  # type: ignore[no-any-return]
 
 
-_layer_input_fused = undispatched(layer_norm_input_grad)
-_layer_weight_fused = undispatched(layer_norm_weight_grad)
+_layer_input_fused: Callable[..., Tensor] = undispatched(layer_norm_input_grad)
+_layer_weight_fused: Callable[..., Tensor] = undispatched(layer_norm_weight_grad)
 
 
-def _standard(input: Any, dims: tuple[int, ...], eps: float) -> tuple[Any, Any]:
+def _standard(input: Tensor, dims: tuple[int, ...], eps: float) -> tuple[Any, Any]:
     """Return the standardized input and the inverse standard deviation, by public operations."""
     centered = input - input.mean(dims, keepdim=True)
     inverse = ((centered * centered).mean(dims, keepdim=True) + eps).rsqrt()
     return centered * inverse, inverse
 
 
-def _standard_backward(grad: Any, input: Any, dims: tuple[int, ...], eps: float) -> Any:
+def _standard_backward(grad: Tensor, input: Tensor, dims: tuple[int, ...], eps: float) -> Any:
     """Return the gradient of the input of `_standard`, by public operations."""
     standard, inverse = _standard(input, dims, eps)
     slope = (grad * standard).mean(dims, keepdim=True)
     return (grad - grad.mean(dims, keepdim=True) - standard * slope) * inverse
 
 
-def _layer_input(grads: Any, mean: Any, rstd: Any, input: Any, weight: Any, count: int, eps: float) -> Any:
+def _layer_input(
+    grads: list[Tensor], mean: Tensor, rstd: Tensor, input: Tensor, weight: Tensor | None, count: int, eps: float
+) -> Any:
     if not grad_enabled():
         return _layer_input_fused(grads[0], input, mean, rstd, weight, count)
     grad = grads[0] if weight is None else grads[0] * weight
     return _standard_backward(grad, input, tuple(range(-count, 0)), eps)
 
 
-def _layer_weight(grads: Any, mean: Any, rstd: Any, input: Any, count: int, eps: float) -> Any:
+def _layer_weight(grads: list[Tensor], mean: Tensor, rstd: Tensor, input: Tensor, count: int, eps: float) -> Any:
     if not grad_enabled():
         return _layer_weight_fused(grads[0], input, mean, rstd, count)
     return grads[0] * _standard(input, tuple(range(-count, 0)), eps)[0]
@@ -146,7 +150,7 @@ derivatives(
 _layer_norm = undispatched(_layer_norm_op)
 
 
-def _normalized_shape(function: str, input: Any, normalized_shape: Any, marks: str) -> tuple[int, ...]:
+def _normalized_shape(function: str, input: Tensor, normalized_shape: Sequence[int], marks: str) -> tuple[int, ...]:
     if isinstance(normalized_shape, int) or not isinstance(normalized_shape, Sequence):
         raise TypeError(
             f"{function}(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
@@ -191,10 +195,12 @@ def layer_norm(
     >>> tl.nn.functional.layer_norm(tl.tensor([1.0, 2.0, 3.0]), (3,))
     tensor([-1.2247,  0.0000,  1.2247])
     """
-    return layer_normalized(input, normalized_shape, weight, bias, eps)[0]
+    return layer_normalized(input, normalized_shape, weight, bias, eps)[0]  # type: ignore[no-any-return]
 
 
-def layer_normalized(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+def layer_normalized(
+    input: Any, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Any:
     """Return the normalized input, the means and the inverse standard deviations."""
     array = array_of("layer_norm", "input", 1, input)
     shape = _normalized_shape("layer_norm", input, normalized_shape, ", ")
@@ -235,8 +241,8 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
 
 @internal(name="batch_norm", several=("output", "mean", "rstd"), own_layout=True)
 def _batch_norm_op(
-    xp: Any, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
-    running_var: Tensor | None, training: bool, momentum: float, eps: float,
+    xp: Namespace, input: Array, weight: Array | None, bias: Array | None, running_mean: Array | None,
+    running_var: Array | None, training: bool, momentum: float, eps: float,
 ) -> Any:  # fmt: skip
     """Normalize each channel over the batch, updating the running statistics, or by these."""
     x = widened(input)
@@ -260,22 +266,22 @@ def _batch_norm_op(
     return formatted(narrowed(_affine(channels, scale, shift), input), input), mean, inverse
 
 
-def _channel_dot(xp: Any, a: Any, b: Any) -> Any:
+def _channel_dot(xp: Namespace, a: Any, b: Any) -> Array:
     """Return for each channel the sum of `a`, or of `a * b` without storing the product."""
     if a.ndim == 2:
-        return a.sum(axis=0) if b is None else xp.einsum("ij,ij->j", a, b)
+        return a.sum(axis=0) if b is None else xp.einsum("ij,ij->j", a, b)  # type: ignore[no-any-return]
     shape = (*a.shape[:2], math.prod(a.shape[2:]))
     a = a.reshape(shape)
     if b is None:
-        return xp.einsum("ijk->j", a)
+        return xp.einsum("ijk->j", a)  # type: ignore[no-any-return]
     b = b.reshape(shape)
-    return xp.vecdot(a, b).sum(axis=0) if shape[2] >= 16 else xp.einsum("ijk,ijk->j", a, b)
+    return xp.vecdot(a, b).sum(axis=0) if shape[2] >= 16 else xp.einsum("ijk,ijk->j", a, b)  # type: ignore[no-any-return]
 
 
 @internal(differentiable=False, own_layout=True)
 def batch_norm_input_grad(
-    xp: Any, upstream: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, weight: Tensor | None, training: bool
-) -> Tensor:
+    xp: Namespace, upstream: Array, input: Array, mean: Array, inverse: Array, weight: Array | None, training: bool
+) -> Array:
     """Return the gradient of the input of batch_norm."""
     g = widened(upstream)
     scale = inverse if weight is None else inverse * _along_channels(widened(weight), input.ndim)
@@ -293,22 +299,22 @@ def batch_norm_input_grad(
 
 
 @internal(differentiable=False)
-def batch_norm_weight_grad(xp: Any, upstream: Tensor, input: Tensor, mean: Tensor, inverse: Tensor) -> Tensor:
+def batch_norm_weight_grad(xp: Namespace, upstream: Array, input: Array, mean: Array, inverse: Array) -> Array:
     """Return the gradient of the weight of batch_norm."""
     standard = widened(input) - mean
     standard *= inverse
     return _channel_dot(xp, widened(upstream), standard)
 
 
-_batch_input_fused = undispatched(batch_norm_input_grad)
-_batch_weight_fused = undispatched(batch_norm_weight_grad)
+_batch_input_fused: Callable[..., Tensor] = undispatched(batch_norm_input_grad)
+_batch_weight_fused: Callable[..., Tensor] = undispatched(batch_norm_weight_grad)
 
 
-def _batch_dims(input: Any) -> tuple[int, ...]:
+def _batch_dims(input: Tensor) -> tuple[int, ...]:
     return (0, *range(2, input.dim()))
 
 
-def _batch_standard(mean: Any, rstd: Any, input: Any, training: bool, eps: float) -> Any:
+def _batch_standard(mean: Tensor, rstd: Tensor, input: Tensor, training: bool, eps: float) -> Any:
     if training:
         return _standard(input, _batch_dims(input), eps)[0]
     # The running statistics are constants here: detached from this node's results.
@@ -316,7 +322,7 @@ def _batch_standard(mean: Any, rstd: Any, input: Any, training: bool, eps: float
 
 
 def _batch_input(
-    grads: Any, mean: Any, rstd: Any, input: Any, weight: Any, training: bool, eps: float
+    grads: list[Tensor], mean: Tensor, rstd: Tensor, input: Tensor, weight: Tensor | None, training: bool, eps: float
 ) -> Any:  # fmt: skip
     if not grad_enabled():
         return _batch_input_fused(grads[0], input, mean, rstd, weight, training)
@@ -328,7 +334,7 @@ def _batch_input(
     return _standard_backward(grad, input, _batch_dims(input), eps)
 
 
-def _batch_weight(grads: Any, mean: Any, rstd: Any, input: Any, training: bool, eps: float) -> Any:
+def _batch_weight(grads: list[Tensor], mean: Tensor, rstd: Tensor, input: Tensor, training: bool, eps: float) -> Any:
     if not grad_enabled():
         return _batch_weight_fused(grads[0], input, mean, rstd)
     return (grads[0] * _batch_standard(mean, rstd, input, training, eps)).sum(_batch_dims(input))
@@ -370,12 +376,12 @@ def batch_norm(
     shape = array_of("batch_norm", "input", 1, input).shape
     if training and len(shape) > 1 and shape[0] * math.prod(shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
-    return batch_normalized(input, running_mean, running_var, weight, bias, training, momentum, eps)[0]
+    return batch_normalized(input, running_mean, running_var, weight, bias, training, momentum, eps)[0]  # type: ignore[no-any-return]
 
 
 def batch_normalized(
-    input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool, momentum: float,
-    eps: float,
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None, bias: Tensor | None,
+    training: bool, momentum: float, eps: float,
 ) -> Any:  # fmt: skip
     """Return the normalized input, the means and the inverse standard deviations; update the running statistics."""
     # Also where there are no running statistics to update.
@@ -423,9 +429,9 @@ def instance_norm(
 
 
 def instance_normalized(
-    input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, use_input_stats: bool, momentum: float,
-    eps: float,
-) -> Any:  # fmt: skip
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None, bias: Tensor | None,
+    use_input_stats: bool, momentum: float, eps: float,
+) -> Tensor:  # fmt: skip
     """Return `input` with each channel of each item normalized; update the running statistics."""
     shape = array_of("instance_norm", "input", 1, input).shape
     if len(shape) < 2:
@@ -448,7 +454,7 @@ def instance_normalized(
         for running, found in ((running_mean, mean), (running_var, variance)):
             if running is not None:
                 running.detach().copy_(found.reshape(count, channels).mean(0))
-    return result.reshape(shape)
+    return result.reshape(shape)  # type: ignore[no-any-return]
 
 
 @functional(guard=True)
@@ -469,13 +475,13 @@ def group_norm(
     return group_normalized(input, num_groups, weight, bias, eps)
 
 
-def group_normalized(input: Any, num_groups: int, weight: Any, bias: Any, eps: float) -> Any:
+def group_normalized(input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
     """Return `input` with each of `num_groups` groups of channels normalized."""
     shape = array_of("group_norm", "input", 1, input).shape
     check_groups(input, num_groups, weight, bias)
     per_group = shape[1] // num_groups * math.prod(shape[2:])
 
-    def computed(input: Any) -> Any:
+    def computed(input: Tensor) -> Tensor:
         grouped = input.reshape((shape[0], num_groups, per_group))
         return scaled_channels(_layer_norm_op(grouped, None, None, 1, eps)[0].reshape(shape), weight, bias)
 
@@ -483,7 +489,7 @@ def group_normalized(input: Any, num_groups: int, weight: Any, bias: Any, eps: f
     return scaled if scaled._tl_data.dtype == input._tl_data.dtype else scaled.type_as(input)
 
 
-def scaled_channels(result: Any, weight: Any, bias: Any) -> Any:
+def scaled_channels(result: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     """Return `result` times `weight` plus `bias`, both with one element for each channel."""
     channels = (1, -1, *(1 for _ in result.shape[2:]))
     if weight is not None:
@@ -493,7 +499,7 @@ def scaled_channels(result: Any, weight: Any, bias: Any) -> Any:
     return result
 
 
-def check_groups(input: Any, num_groups: int, weight: Any, bias: Any) -> None:
+def check_groups(input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None) -> None:
     """Raise unless the channels of `input` divide into groups, and there are as many weights."""
     shape = input._tl_data.shape
     if len(shape) < 2:

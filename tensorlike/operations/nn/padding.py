@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declarations.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.declarations.runtime import wrong_type
 from tensorlike.tensor.layouts import format_of
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from .declaring import array_of, formatted, functional
 from .separable import take
@@ -20,7 +21,7 @@ from .sliding_windows import Pads, padded
 
 
 @internal(own_layout=True)
-def constant_pad(xp: Any, input: Tensor, pads: Pads, value: Number) -> Tensor:
+def constant_pad(xp: Namespace, input: Array, pads: Pads, value: Number) -> Array:
     """Pad the last dimensions of `input` with `value`, or cut them off where amounts are negative."""
     result = padded(xp, input, pads, value)
     return formatted(result.copy() if xp.may_share_memory(result, input) else result, input)
@@ -29,11 +30,11 @@ def constant_pad(xp: Any, input: Tensor, pads: Pads, value: Number) -> Tensor:
 derivatives(
     constant_pad, input=lambda grad, pads: constant_pad(grad, tuple((-before, -after) for before, after in pads), 0)
 )
-_constant = undispatched(constant_pad)
+_constant: Callable[..., Tensor] = undispatched(constant_pad)
 pad_with = constant_pad
 
 
-def _sources(mode: str, size: int, before: int, after: int) -> Any:
+def _sources(mode: str, size: int, before: int, after: int) -> Array | None:
     """Return for each index of the padded dimension the index of the element copied there; None for all in order."""
     if not before and not after:
         return None
@@ -47,7 +48,7 @@ def _sources(mode: str, size: int, before: int, after: int) -> Any:
     return np.where(index >= size, 2 * (size - 1) - index, index)
 
 
-def _pairs(pad: Any) -> Pads:
+def _pairs(pad: Sequence[int]) -> Pads:
     """Return the amounts by dimension; PyTorch lists the last dimension first."""
     try:
         found = [operator.index(n) for n in pad]
@@ -121,7 +122,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     return take(input, indices, spatial, (found, found))
 
 
-def _constant_checked(input: Any, pads: Pads, spatial: Any, value: Any) -> Any:
+def _constant_checked(input: Tensor, pads: Pads, spatial: tuple[int, ...], value: float | None) -> Tensor:
     for (before, after), n in zip(pads, spatial):
         if n + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError(f"pad(): {before} and {after} cut off more than the {n} elements of a dimension")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
 from tensorlike.tensor.declarations.runtime import device_guard, dtype_name, guarded
 from tensorlike.tensor.layouts import format_of, laid_out
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from .declaring import array_of, functional, masked, need_float, written
 from .separable import in_formats
@@ -37,12 +38,12 @@ class Windows(NamedTuple):
     format: str | None
 
 
-def _least(dtype: Any) -> Any:
+def _least(dtype: np.dtype[Any]) -> Any:
     return np.iinfo(dtype).min if dtype.kind in "iu" else -math.inf
 
 
 @internal(own_layout=True)
-def max_pool(xp: Any, input: Tensor, windows: Windows) -> Tensor:
+def max_pool(xp: Namespace, input: Array, windows: Windows) -> Array:
     """Return the largest element of every window."""
     x = padded(xp, input, windows.pads, _least(input.dtype))
     result = None
@@ -53,7 +54,7 @@ def max_pool(xp: Any, input: Tensor, windows: Windows) -> Tensor:
 
 
 @internal(differentiable=False)
-def max_pool_positions(xp: Any, input: Tensor, windows: Windows) -> Tensor:
+def max_pool_positions(xp: Namespace, input: Array, windows: Windows) -> Array:
     """Return the position of each maximum in its window, by number: the first of several, but the last NaN."""
     x = padded(xp, input, windows.pads, _least(input.dtype))
     found = positions(windows.kernel)
@@ -84,7 +85,7 @@ def max_pool_positions(xp: Any, input: Tensor, windows: Windows) -> Tensor:
 
 
 @internal(own_layout=True)
-def max_pool_scatter(xp: Any, upstream: Tensor, where: Tensor, windows: Windows) -> Tensor:
+def max_pool_scatter(xp: Namespace, upstream: Array, where: Array, windows: Windows) -> Array:
     """Return zeros of the input's size with `upstream` added at the positions `where`."""
     count = len(windows.kernel)
     shape = [n + b + a for n, (b, a) in zip(windows.spatial, windows.pads)]
@@ -100,7 +101,7 @@ def max_pool_scatter(xp: Any, upstream: Tensor, where: Tensor, windows: Windows)
 
 
 @internal(own_layout=True)
-def max_pool_gather(xp: Any, input: Tensor, where: Tensor, windows: Windows) -> Tensor:
+def max_pool_gather(xp: Namespace, input: Array, where: Array, windows: Windows) -> Array:
     """Return the elements at the positions `where`, one for each window."""
     x = padded(xp, input, windows.pads)
     result = xp.zeros(where.shape, input.dtype)
@@ -122,7 +123,7 @@ _max_pool = undispatched(max_pool)
 
 
 @internal(differentiable=False, own_layout=True)
-def max_pool_indices(xp: Any, where: Tensor, windows: Windows) -> Tensor:
+def max_pool_indices(xp: Namespace, where: Array, windows: Windows) -> Array:
     """Convert positions in windows to indices into the flattened spatial dimensions of the input."""
     index = xp.zeros(where.shape, np.int64)
     rest = where.astype(np.int64)
@@ -149,8 +150,9 @@ _indices = undispatched(max_pool_indices)
 
 
 def pool_windows(
-    function: str, count: int, array: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
-) -> Windows:
+    function: str, count: int, array: Array, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None,
+    padding: int | Sequence[int], dilation: int | Sequence[int], ceil_mode: bool,
+) -> Windows:  # fmt: skip
     """Check the arguments of a pooling function and return its windows."""
     spatial = array.shape[-count:]
     kernel = sizes(kernel_size, count, "kernel_size", function)
@@ -191,7 +193,7 @@ def pool_windows(
     return Windows(kernel, stride, padding, dilation, pads, out, spatial, kept)
 
 
-def check_pool_input(function: str, count: int, shape: Any) -> None:
+def check_pool_input(function: str, count: int, shape: tuple[int, ...]) -> None:
     """Raise unless `shape` is that of a batch, or of one item of it; only the batch may be empty."""
     if len(shape) not in (count + 1, count + 2) or 0 in shape[-count - 1 :]:
         raise RuntimeError(
@@ -201,8 +203,8 @@ def check_pool_input(function: str, count: int, shape: Any) -> None:
 
 
 def pooled(
-    function: str, count: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
-    return_indices: bool,
+    function: str, count: int, input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None,
+    padding: int, dilation: int | Sequence[int], ceil_mode: bool, return_indices: bool,
 ) -> Any:  # fmt: skip
     """Return the maximum of every window, and its index if asked for."""
     array = array_of(function, "input", 1, input)
@@ -220,7 +222,7 @@ def pooled(
 
 
 @guarded
-def elements_at(input: Any, found: Any, count: int, kept: str | None) -> Any:
+def elements_at(input: Tensor, found: Tensor, count: int, kept: str | None) -> Tensor:
     """Return the elements of which `found` has the indices into the flattened last `count` dimensions."""
     if kept is not None:
         input = in_formats(input, (None, kept))
@@ -307,8 +309,9 @@ max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = map(
 
 
 def _unpool(
-    function: str, count: int, input: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, wanted: Any
-) -> Any:
+    function: str, count: int, input: Tensor, indices: Tensor, kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None, padding: int | Sequence[int], wanted: tuple[int, ...] | None,
+) -> Tensor:  # fmt: skip
     need_float(function, array_of(function, "input", 1, input))
     kernel = sizes(kernel_size, count, "kernel_size", function)
     step = kernel if stride is None else sizes(stride, count, "stride", function)

@@ -14,14 +14,14 @@ from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declarations.declare import composite
 from tensorlike.tensor.declarations.runtime import device_guard, dtype_name, guarded
 from tensorlike.tensor.promotion import promote_types
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Tensor
 
 from ..shared import as_number
 from .activation import logsigmoid_op
 from .declaring import array_of, broadcast_shape, functional, need_float, reduced, reduction_of
 
 
-def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
+def _cosine(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
     common = promote_types(
         array_of("cosine_similarity", "x1", 1, x1).dtype, array_of("cosine_similarity", "x2", 2, x2).dtype
     )
@@ -42,7 +42,7 @@ def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
     return ((x1 / norms[0]) * (x2 / norms[1])).sum(dim)
 
 
-def _pairwise(x1: Any, x2: Any, p: float, eps: float, keepdim: bool) -> Any:
+def _pairwise(x1: Tensor, x2: Tensor, p: float, eps: float, keepdim: bool) -> Tensor:
     array_of("pairwise_distance", "x1", 1, x1)
     difference = x1 - x2 + eps
     return difference.norm(p, -1, keepdim=keepdim)
@@ -90,7 +90,7 @@ def _functional_pairwise_distance(
     return _pairwise(x1, x2, p, eps, keepdim)
 
 
-def _all_pairs(input: Any, p: float) -> Any:
+def _all_pairs(input: Tensor, p: float) -> Tensor:
     array_of("pdist", "input", 1, input)
     if input.dim() != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
@@ -237,7 +237,7 @@ def _need_tensors(function: str, **operands: Any) -> None:
         array_of(function, name, position, value)
 
 
-def _same_dims(anchor: Any, positive: Any, negative: Any) -> None:
+def _same_dims(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
     _need_tensors("triplet_margin_loss", anchor=anchor, positive=positive, negative=negative)
     if not anchor.dim() == positive.dim() == negative.dim():
         raise RuntimeError(
@@ -252,8 +252,8 @@ def _check_margin(margin: float) -> None:
 
 
 def triplets(
-    distance: Any, anchor: Any, positive: Any, negative: Any, margin: float, swap: bool, reduction: str
-) -> Any:
+    distance: Any, anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, swap: bool, reduction: str
+) -> Tensor:
     """Return `max(0, margin + positive distance - negative distance)` of anchors, reduced."""
     _same_dims(anchor, positive, negative)
     near, far = distance(anchor, positive), distance(anchor, negative)
@@ -398,7 +398,7 @@ def multilabel_margin_loss(
 
 
 @guarded
-def _label_pairs(labels: Any) -> tuple[Any, Any]:
+def _label_pairs(labels: Array) -> tuple[Any, Any]:
     """Return the labels, unused ones replaced by 0, and a mask of the pairs of a label and another class."""
     xp = namespace_of(labels)
     count = labels.shape[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from tensorlike.tensor.declarations.declare import (
 )
 from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.tensor import Tensor as TensorType
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from ..indexing.written_values import converted_number
 from ..reductions.axes import is_half
@@ -42,7 +43,7 @@ def _need_real(name: str, array: Any) -> None:
 
 
 @internal_pointwise()
-def threshold_backward(xp: Any, upstream: Tensor, input: Tensor, limit: Number) -> Tensor:
+def threshold_backward(xp: Namespace, upstream: Array, input: Array, limit: Number) -> Array:
     """Return `upstream` with zeros where `input` is not above `limit`."""
     return masked_at_most(xp, upstream, input, limit)
 
@@ -51,7 +52,7 @@ derivatives(threshold_backward, upstream=lambda grad, input, limit: threshold_ba
 
 
 @pointwise(None, out=False)
-def relu(xp: Any, input: Tensor) -> Tensor:
+def relu(xp: Namespace, input: Array) -> Array:
     """Rectified linear unit: max(input, 0), element by element.
 
     Works on real numbers of any dtype; raises RuntimeError for booleans.
@@ -61,7 +62,7 @@ def relu(xp: Any, input: Tensor) -> Tensor:
     """
     if input.dtype.kind in "bc":
         _need_real("relu", input)
-    return xp.maximum(input, 0)
+    return xp.maximum(input, 0)  # type: ignore[no-any-return]
 
 
 derivatives(relu, input=lambda grad, result: threshold_backward(grad, result, 0))
@@ -108,7 +109,7 @@ def _functional_relu_(input: Tensor) -> Tensor:
 
 
 @internal_pointwise(name="threshold")
-def _threshold_op(xp: Any, input: Tensor, threshold: Number, value: Number) -> Tensor:
+def _threshold_op(xp: Namespace, input: Array, threshold: Number, value: Number) -> Array:
     """Return `input` with `value` where it is not above `threshold`."""
     if input.dtype.kind in "bc":
         raise NotImplementedError(f"\"threshold\" not implemented for '{dtype_name(input.dtype)}': use a real dtype")
@@ -119,7 +120,7 @@ def _threshold_op(xp: Any, input: Tensor, threshold: Number, value: Number) -> T
 
 derivatives(_threshold_op, input=lambda grad, input, threshold: threshold_backward(grad, input, threshold))
 _threshold = undispatched(_threshold_op)
-_threshold_into = inplace_form(_threshold_op)
+_threshold_into: Callable[..., Tensor] = inplace_form(_threshold_op)
 
 
 @functional
@@ -146,7 +147,7 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 
 
 @internal_pointwise()
-def outside_backward(xp: Any, upstream: Tensor, input: Tensor, low: Number, high: Number, closed: bool) -> Tensor:
+def outside_backward(xp: Namespace, upstream: Array, input: Array, low: Number, high: Number, closed: bool) -> Array:
     """Return `upstream` with zeros where `input` is not between `low` and `high`, `closed` includes these."""
     outside = (input < low) | (input > high) if closed else (input <= low) | (input >= high)
     return masked(xp, upstream, outside)
@@ -159,7 +160,7 @@ derivatives(
 
 
 @internal_pointwise(name="hardtanh")
-def _hardtanh_op(xp: Any, input: Tensor, min_val: float, max_val: float) -> Tensor:
+def _hardtanh_op(xp: Namespace, input: Array, min_val: float, max_val: float) -> Array:
     """Clamp `input` to the range from `min_val` to `max_val`."""
     if input.dtype.kind == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh: convert the input first, e.g. with .float()")
@@ -218,7 +219,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @internal_pointwise()
-def leaky_relu_backward(xp: Any, upstream: Tensor, input: Tensor, negative_slope: Number) -> Tensor:
+def leaky_relu_backward(xp: Namespace, upstream: Array, input: Array, negative_slope: Number) -> Array:
     """Return `upstream`, times `negative_slope` where `input` is not positive."""
     return chosen(xp, input > 0, upstream, upstream * negative_slope)
 
@@ -230,7 +231,7 @@ derivatives(
 
 
 @internal_pointwise(name="leaky_relu")
-def _leaky_relu_op(xp: Any, input: Tensor, negative_slope: Number) -> Tensor:
+def _leaky_relu_op(xp: Namespace, input: Array, negative_slope: Number) -> Array:
     """Return `input`, times `negative_slope` where it is not positive."""
     need_float("leaky_relu", input)
     return narrowed(chosen(xp, input > 0, input, input * negative_slope), input)
@@ -238,7 +239,7 @@ def _leaky_relu_op(xp: Any, input: Tensor, negative_slope: Number) -> Tensor:
 
 derivatives(_leaky_relu_op, input=lambda grad, input, negative_slope: leaky_relu_backward(grad, input, negative_slope))
 _leaky_relu = undispatched(_leaky_relu_op)
-_leaky_relu_into = inplace_form(_leaky_relu_op)
+_leaky_relu_into: Callable[..., Tensor] = inplace_form(_leaky_relu_op)
 
 
 @functional
@@ -267,7 +268,7 @@ def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
 
 
 @internal_pointwise(name="hardsigmoid")
-def _hardsigmoid_op(xp: Any, input: Tensor) -> Tensor:
+def _hardsigmoid_op(xp: Namespace, input: Array) -> Array:
     """Return `relu6(input + 3) / 6`."""
     need_float("hardsigmoid", input)
     return narrowed(xp.clip(input + 3, 0, 6) / 6, input)
@@ -295,14 +296,14 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @internal_pointwise(name="hardswish")
-def _hardswish_op(xp: Any, input: Tensor) -> Tensor:
+def _hardswish_op(xp: Namespace, input: Array) -> Array:
     """Return `input * relu6(input + 3) / 6`."""
     need_float("hardswish", input)
     return narrowed(input * xp.clip(input + 3, 0, 6) / 6, input)
 
 
 @internal_pointwise()
-def hardswish_backward(xp: Any, upstream: Tensor, input: Tensor) -> Tensor:
+def hardswish_backward(xp: Namespace, upstream: Array, input: Array) -> Array:
     """Return `upstream` times the derivative of hardswish at `input`."""
     sloped = chosen(xp, input < 3, (input / 3 + 0.5) * upstream, upstream)
     return masked(xp, sloped, input <= -3)
@@ -334,14 +335,14 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @internal_pointwise(name="hardshrink")
-def _hardshrink_op(xp: Any, input: Tensor, lambd: Number) -> Tensor:
+def _hardshrink_op(xp: Namespace, input: Array, lambd: Number) -> Array:
     """Return `input` with zeros where it is within `lambd` of zero."""
     need_float("hardshrink", input)
     return masked(xp, input, (input >= -lambd) & (input <= lambd))
 
 
 @internal_pointwise()
-def shrink_backward(xp: Any, upstream: Tensor, input: Tensor, lambd: Number) -> Tensor:
+def shrink_backward(xp: Namespace, upstream: Array, input: Array, lambd: Number) -> Array:
     """Return `upstream` with zeros where `input` is within `lambd` of zero."""
     return masked(xp, upstream, (input >= -lambd) & (input <= lambd))
 
@@ -362,7 +363,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
 
 
 @internal_pointwise(name="softshrink")
-def _softshrink_op(xp: Any, input: Tensor, lambd: Number) -> Tensor:
+def _softshrink_op(xp: Namespace, input: Array, lambd: Number) -> Array:
     """Return `input` moved towards zero by `lambd`, and zero where that crosses it."""
     need_float("softshrink", input)
     # Elements within lambd of zero are zero minus zero.
@@ -390,7 +391,7 @@ def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
 # --------------------------------------------------------------------------------------------------------------- prelu
 
 
-def _prelu_weight(input: Any, weight: Any) -> Any:
+def _prelu_weight(input: Tensor, weight: Tensor) -> Tensor:
     """Check the weight and reshape it to broadcast to `input`."""
     array_of("prelu", "input", 1, input)
     array_of("prelu", "weight", 2, weight)

@@ -17,7 +17,7 @@ from tensorlike.operations.shape.joining import cat, stack
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declarations.declare import composite, derivatives, internal, undispatched
 from tensorlike.tensor.declarations.runtime import dtype_name, guarded, run_quietly, wrong_type
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..shared import as_number, require_tensor
 from .declaring import narrowed
@@ -34,7 +34,7 @@ _STATE_NAMES = ("hidden", "cell")
 _STATES = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 1, "lstm": 2}
 
 
-def _as_operand(results: Sequence[Any], like: Any, count: int) -> tuple[Any, ...]:
+def _as_operand(results: Sequence[Any], like: Array, count: int) -> tuple[Any, ...]:
     """Cast the first results to the operands' dtype; values saved for the gradient stay as they are."""
     return (*(narrowed(r, like) for r in results[:count]), *results[count:])
 
@@ -54,8 +54,9 @@ def _by_operations(compute: Callable[[list[Any]], Any], operands: Sequence[Any],
 
 @internal(several=True)
 def recurrent_layer(
-    xp: Any, operands: Sequence[Tensor], kind: str, names: tuple[str, ...], sizes: list[int], reverse: bool, keep: bool
-) -> Any:
+    xp: Namespace, operands: Sequence[Array], kind: str, names: tuple[str, ...], sizes: list[int], reverse: bool,
+    keep: bool,
+) -> Any:  # fmt: skip
     """Run one layer in one direction; return its states after each step, the last ones, and the saved values."""
     w = Weights(names, operands)
     out, *rest = FORWARD[kind](xp, kind, w, sizes, reverse, keep)
@@ -65,7 +66,7 @@ def recurrent_layer(
 
 @internal(differentiable=False, several=True)
 def recurrent_layer_grad(
-    xp: Any, operands: Sequence[Tensor], grads: Sequence[Tensor], results: Sequence[Tensor], kind: str,
+    xp: Namespace, operands: Sequence[Array], grads: Sequence[Array], results: Sequence[Array], kind: str,
     names: tuple[str, ...], sizes: list[int], reverse: bool, of_input: bool,
 ) -> Any:  # fmt: skip
     """Return the gradients of a layer's operands."""
@@ -77,8 +78,9 @@ _layer_grad = undispatched(recurrent_layer_grad)
 
 
 def _layer_backward(
-    grads: Any, operands: Any, results: Any, kind: str, names: tuple[str, ...], sizes: list[int], reverse: bool
-) -> list[Any]:
+    grads: list[Tensor], operands: list[Tensor], results: list[Tensor], kind: str, names: tuple[str, ...],
+    sizes: list[int], reverse: bool,
+) -> list[Any]:  # fmt: skip
     if grad_enabled():
         return _by_operations(lambda copies: layer_by_operations(kind, names, copies, sizes, reverse), operands, grads)
     of_input = operands[0]._tl_tracked
@@ -92,7 +94,7 @@ derivatives(recurrent_layer, operands=_layer_backward)
 # --------------------------------------------------------------------------------------------------------------- cells
 
 
-def _after_step(xp: Any, operands: Sequence[Any], kind: str, names: tuple[str, ...]) -> tuple[Any, ...]:
+def _after_step(xp: Namespace, operands: Sequence[Any], kind: str, names: tuple[str, ...]) -> tuple[Any, ...]:
     found: tuple[Any, ...] = CELL[kind](xp, kind, Weights(names, operands))
     dtype = operands[0].dtype
     # Integers have no tangent.
@@ -100,21 +102,22 @@ def _after_step(xp: Any, operands: Sequence[Any], kind: str, names: tuple[str, .
 
 
 @internal()
-def rnn_cell(xp: Any, operands: Sequence[Tensor], kind: str, names: tuple[str, ...]) -> Tensor:
+def rnn_cell(xp: Namespace, operands: Sequence[Array], kind: str, names: tuple[str, ...]) -> Array:
     """Run one step; return the state after it: recorded in 30 us, where several results take 36."""
-    return _after_step(xp, operands, kind, names)[0]
+    return _after_step(xp, operands, kind, names)[0]  # type: ignore[no-any-return]
 
 
 @internal(several=True)
-def gated_cell(xp: Any, operands: Sequence[Tensor], kind: str, names: tuple[str, ...]) -> Any:
+def gated_cell(xp: Namespace, operands: Sequence[Array], kind: str, names: tuple[str, ...]) -> Any:
     """Run one step; return two saved values, and the states after it."""
     found = _after_step(xp, operands, kind, names)
     return (*found[-2:], *found[:-2])
 
 
 def _cell_arrays(
-    xp: Any, operands: list[Any], grads: list[Any], results: list[Any], kind: str, names: tuple[str, ...], first: bool
-) -> list[Any]:
+    xp: Namespace, operands: list[Any], grads: list[Any], results: list[Any], kind: str, names: tuple[str, ...],
+    first: bool,
+) -> list[Any]:  # fmt: skip
     w, upstream = Weights(names, operands), xp.zeros_like(grads[0])
     if kind != "rnn_tanh" and kind != "rnn_relu":
         # A layer of one step: of its states those before the step are read alone, and the number of their rows.
@@ -133,7 +136,9 @@ _rnn_cell = undispatched(rnn_cell)
 _gated_cell = undispatched(gated_cell)
 
 
-def _cell_backward(grads: Any, operands: Any, results: Any, kind: str, names: tuple[str, ...]) -> list[Any]:
+def _cell_backward(
+    grads: list[Tensor], operands: list[Tensor], results: list[Tensor], kind: str, names: tuple[str, ...]
+) -> list[Any]:
     grads = grads[-_STATES[kind] :]
     if grad_enabled():
         return _by_operations(lambda copies: cell_by_operations(kind, names, copies), operands, grads)
@@ -178,7 +183,7 @@ def _check_dtypes(function: str, kind: str, operands: Sequence[Any], *, integers
         )
 
 
-def _need_tensors(function: str, argument: str, position: int, values: Any) -> list[Any]:
+def _need_tensors(function: str, argument: str, position: int, values: Tensor | Sequence[Tensor]) -> list[Any]:
     if not isinstance(values, (list, tuple)):
         wrong_type(function, argument, position, values, "tuple of Tensors")
     for index, value in enumerate(values):
@@ -190,7 +195,7 @@ def _need_tensors(function: str, argument: str, position: int, values: Any) -> l
     return list(values)
 
 
-def _check_layer(function: str, kind: str, input: Any, w: Weights, rows: int) -> None:
+def _check_layer(function: str, kind: str, input: Tensor, w: Weights, rows: int) -> None:
     """Raise for weights and states that do not match the input."""
     gates, features = GATES[kind], input._tl_data.shape[-1]
     width = w.hidden._tl_data.shape[-1]
@@ -218,7 +223,7 @@ def _check_layer(function: str, kind: str, input: Any, w: Weights, rows: int) ->
 # -------------------------------------------------------------------------------------------------------- public layers
 
 
-def _sizes_of(function: str, data: Any, batch_sizes: Any) -> list[int]:
+def _sizes_of(function: str, data: Tensor, batch_sizes: Tensor) -> list[int]:
     """Return the rows of each step of packed sequences."""
     if batch_sizes._tl_data.dtype != np.int64:
         found = dtype_name(batch_sizes._tl_data.dtype)
@@ -236,7 +241,7 @@ def _sizes_of(function: str, data: Any, batch_sizes: Any) -> list[int]:
 
 
 def _run_layers(
-    function: str, kind: str, input: Any, sizes: list[int], states: list[Any], params: list[Any], has_biases: bool,
+    function: str, kind: str, input: Tensor, sizes: list[int], states: list[Any], params: list[Any], has_biases: bool,
     num_layers: int, dropout: float, train: bool, bidirectional: bool,
 ) -> tuple[Any, ...]:  # fmt: skip
     """Run all layers in all directions; return the output and the last states."""
@@ -476,7 +481,10 @@ _CELL_NAMES = {
 }  # fmt: skip
 
 
-def _run_cell(kind: str, input: Any, states: Sequence[Any], w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
+def _run_cell(
+    kind: str, input: Tensor, states: Sequence[Any], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None,
+    b_hh: Tensor | None,
+) -> Any:  # fmt: skip
     function, count = f"{kind}_cell", len(states)
     operands = [input, *states, w_ih, w_hh, *(bias for bias in (b_ih, b_hh) if bias is not None)]
     names = _CELL_NAMES[count, b_ih is not None, b_hh is not None]
@@ -502,7 +510,7 @@ def rnn_tanh_cell(
     >>> tl.rnn_tanh_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(1, 2), tl.ones(1, 1))
     tensor([[0.9640]])
     """
-    return _run_cell("rnn_tanh", input, [require_tensor("rnn_tanh_cell", hx, "hx", 2)], w_ih, w_hh, b_ih, b_hh)[0]
+    return _run_cell("rnn_tanh", input, [require_tensor("rnn_tanh_cell", hx, "hx", 2)], w_ih, w_hh, b_ih, b_hh)[0]  # type: ignore[no-any-return]
 
 
 @composite(guard=False)
@@ -517,7 +525,7 @@ def rnn_relu_cell(
     >>> tl.rnn_relu_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(1, 2), tl.ones(1, 1))
     tensor([[2.]])
     """
-    return _run_cell("rnn_relu", input, [require_tensor("rnn_relu_cell", hx, "hx", 2)], w_ih, w_hh, b_ih, b_hh)[0]
+    return _run_cell("rnn_relu", input, [require_tensor("rnn_relu_cell", hx, "hx", 2)], w_ih, w_hh, b_ih, b_hh)[0]  # type: ignore[no-any-return]
 
 
 @composite(guard=False)
@@ -532,7 +540,7 @@ def gru_cell(
     >>> tl.gru_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(3, 2), tl.ones(3, 1))
     tensor([[0.1149]])
     """
-    return _run_cell("gru", input, [require_tensor("gru_cell", hx, "hx", 2)], w_ih, w_hh, b_ih, b_hh)[0]
+    return _run_cell("gru", input, [require_tensor("gru_cell", hx, "hx", 2)], w_ih, w_hh, b_ih, b_hh)[0]  # type: ignore[no-any-return]
 
 
 @composite(guard=False)

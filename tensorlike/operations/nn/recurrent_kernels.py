@@ -16,11 +16,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorlike.tensor.dtypes import default_float
+from tensorlike.tensor.types import Array, Namespace
 
 from .declaring import widened
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: The number of gates of each kind of network: its weights have that many rows for each element of the state.
 GATES = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}
@@ -46,7 +50,7 @@ class Weights:
             setattr(self, name, operand)
 
 
-def _rows(array: Any) -> Any:
+def _rows(array: Array) -> Array:
     """Return `array` as a matrix of its last dimension."""
     return array.reshape(math.prod(array.shape[:-1]), array.shape[-1])
 
@@ -66,7 +70,7 @@ def _columns(steps: list[Any], width: int, first: int, last: int) -> list[Any]:
     return [step[:, first * width : last * width] for step in steps]
 
 
-def _resized(xp: Any, state: Any, initial: Any, size: int, finished: list[Any]) -> Any:
+def _resized(xp: Namespace, state: Array, initial: Any, size: int, finished: list[Any]) -> Array:
     """Resize a state to `size` rows: store ended sequences in `finished`, take beginning ones from `initial`."""
     before = state.shape[0]
     if size < before:
@@ -75,16 +79,16 @@ def _resized(xp: Any, state: Any, initial: Any, size: int, finished: list[Any]) 
     return xp.concatenate((state, initial[before:size]))
 
 
-def _final(xp: Any, state: Any, finished: list[Any]) -> Any:
+def _final(xp: Namespace, state: Array, finished: list[Any]) -> Array:
     return xp.concatenate((state, *reversed(finished))) if finished else state
 
 
-def _previous(xp: Any, states: Any, initial: Any, sizes: Sequence[int], reverse: bool) -> Any:
+def _previous(xp: Namespace, states: Any, initial: Any, sizes: Sequence[int], reverse: bool) -> Any:
     """Return the state before each step, from the one after each."""
     count = len(sizes)
     if count == 1:
         return initial[: sizes[0]]
-    before = xp.empty_like(states)
+    before: Array = xp.empty_like(states)
     if sizes[0] == sizes[-1]:
         size = sizes[0]
         if reverse:
@@ -109,7 +113,7 @@ def _order(sizes: Sequence[int], reverse: bool) -> range:
     return range(len(sizes) - 1, -1, -1) if reverse else range(len(sizes))
 
 
-def _halves(xp: Any, kind: str, hidden: int, dtype: Any) -> tuple[Any, Any]:
+def _halves(xp: Namespace, kind: str, hidden: int, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """Return the factor of the gates before and after their tanh, and the summand: 1 and 0 for gates without sigmoid.
     """
     factor = xp.full(GATES[kind] * hidden, 0.5, dtype)
@@ -118,7 +122,7 @@ def _halves(xp: Any, kind: str, hidden: int, dtype: Any) -> tuple[Any, Any]:
     return factor, 1 - factor
 
 
-def _projected(xp: Any, x: Any, weight: Any, bias: Any, factor: Any) -> Any:
+def _projected(xp: Namespace, x: Array | None, weight: Array, bias: Array | None, factor: Any) -> Array:
     """Return the product of all rows with the weights, with bias and factor."""
     weight = widened(weight)
     if factor is None:
@@ -133,7 +137,7 @@ def _projected(xp: Any, x: Any, weight: Any, bias: Any, factor: Any) -> Any:
 # ------------------------------------------------------------------------------------------------------------ forwards
 
 
-def _rnn(xp: Any, kind: str, w: Weights, sizes: Sequence[int], reverse: bool, keep: bool) -> Any:
+def _rnn(xp: Namespace, kind: str, w: Weights, sizes: Sequence[int], reverse: bool, keep: bool) -> tuple[Array, Array]:
     initial = widened(w.hidden)
     bias = None if w.b_ih is None else widened(w.b_ih) + widened(w.b_hh)
     out = _projected(xp, widened(_rows(w.input)), w.w_ih, bias, None)
@@ -156,7 +160,7 @@ def _rnn(xp: Any, kind: str, w: Weights, sizes: Sequence[int], reverse: bool, ke
     return out, _final(xp, state, finished).copy()
 
 
-def _gru(xp: Any, kind: str, w: Weights, sizes: Sequence[int], reverse: bool, keep: bool) -> Any:
+def _gru(xp: Namespace, kind: str, w: Weights, sizes: Sequence[int], reverse: bool, keep: bool) -> tuple[Array, ...]:
     initial = widened(w.hidden)
     hidden = initial.shape[1]
     factor, _ = _halves(xp, kind, hidden, initial.dtype)
@@ -199,7 +203,7 @@ def _gru(xp: Any, kind: str, w: Weights, sizes: Sequence[int], reverse: bool, ke
     return out, _final(xp, state, finished).copy(), *reserve
 
 
-def _lstm(xp: Any, kind: str, w: Weights, sizes: Sequence[int], reverse: bool, keep: bool) -> Any:
+def _lstm(xp: Namespace, kind: str, w: Weights, sizes: Sequence[int], reverse: bool, keep: bool) -> tuple[Array, ...]:
     initial, initial_cell = widened(w.hidden), widened(w.cell)
     hidden = initial_cell.shape[1]
     factor, shift = _halves(xp, kind, hidden, initial.dtype)
@@ -258,7 +262,7 @@ FORWARD = {"rnn_tanh": _rnn, "rnn_relu": _rnn, "gru": _gru, "lstm": _lstm}
 # ------------------------------------------------------------------------------------------------------ single steps
 
 
-def _rnn_cell(xp: Any, kind: str, w: Weights) -> Any:
+def _rnn_cell(xp: Namespace, kind: str, w: Weights) -> tuple[Array]:
     gates = _sum(xp, w)
     if kind == "rnn_relu":
         return (xp.maximum(gates, 0, out=gates),)
@@ -267,7 +271,7 @@ def _rnn_cell(xp: Any, kind: str, w: Weights) -> Any:
     return (xp.tanh(gates, out=gates),)
 
 
-def _sum(xp: Any, w: Weights) -> Any:
+def _sum(xp: Namespace, w: Weights) -> Array:
     gates = xp.matmul(widened(w.input), widened(w.w_ih).T)
     gates += xp.matmul(widened(w.hidden), widened(w.w_hh).T)
     for bias in (w.b_ih, w.b_hh):
@@ -276,7 +280,7 @@ def _sum(xp: Any, w: Weights) -> Any:
     return gates
 
 
-def _opened(xp: Any, gates: Any) -> Any:
+def _opened(xp: Namespace, gates: Array) -> Array:
     """Turn `gates` into their sigmoid, in place."""
     gates *= 0.5
     xp.tanh(gates, out=gates)
@@ -285,7 +289,7 @@ def _opened(xp: Any, gates: Any) -> Any:
     return gates
 
 
-def _gru_cell(xp: Any, kind: str, w: Weights) -> Any:
+def _gru_cell(xp: Namespace, kind: str, w: Weights) -> tuple[Array, Array, Array]:
     state = widened(w.hidden)
     hidden = state.shape[1]
     gates = xp.matmul(widened(w.input), widened(w.w_ih).T)
@@ -305,7 +309,7 @@ def _gru_cell(xp: Any, kind: str, w: Weights) -> Any:
     return new, gates, q
 
 
-def _lstm_cell(xp: Any, kind: str, w: Weights) -> Any:
+def _lstm_cell(xp: Namespace, kind: str, w: Weights) -> tuple[Array, Array, Array, Array]:
     gates = _sum(xp, w)
     hidden = widened(w.cell).shape[1]
     g = xp.tanh(gates[:, 2 * hidden : 3 * hidden])
@@ -325,15 +329,17 @@ CELL = {"rnn_tanh": _rnn_cell, "rnn_relu": _rnn_cell, "gru": _gru_cell, "lstm": 
 # ----------------------------------------------------------------------------------------------------------- backwards
 
 
-def _conj(xp: Any, array: Any) -> Any:
+def _conj(xp: Namespace, array: Any) -> Any:
     return xp.conj(array) if array.dtype.kind == "c" else array
 
 
-def _of_weight(xp: Any, grad: Any, rows: Any) -> Any:
+def _of_weight(xp: Namespace, grad: Array, rows: Array | None) -> Array:
     return xp.matmul(grad.T, _conj(xp, rows))
 
 
-def _rnn_backward(xp: Any, kind: str, w: Weights, grads: Any, results: Any, sizes: Any, reverse: bool) -> Any:
+def _rnn_backward(
+    xp: Namespace, kind: str, w: Weights, grads: list[Array], results: list[Array], sizes: Any, reverse: bool
+) -> Any:
     initial, out = widened(w.hidden), widened(_rows(results[0]))
     upstream, last = widened(_rows(grads[0])), widened(grads[1])
     weight = _conj(xp, widened(w.w_hh))
@@ -353,7 +359,9 @@ def _rnn_backward(xp: Any, kind: str, w: Weights, grads: Any, results: Any, size
     return gates, gates, before, (_final(xp, state, finished),), None
 
 
-def _gru_backward(xp: Any, kind: str, w: Weights, grads: Any, results: Any, sizes: Any, reverse: bool) -> Any:
+def _gru_backward(
+    xp: Namespace, kind: str, w: Weights, grads: Any, results: list[Array], sizes: Any, reverse: bool
+) -> Any:
     initial, out = widened(w.hidden), widened(_rows(results[0]))
     gates, inner = results[-2:]
     hidden, count = initial.shape[1], out.shape[0]
@@ -396,7 +404,9 @@ def _gru_backward(xp: Any, kind: str, w: Weights, grads: Any, results: Any, size
     return by_input, flat[:, hidden:], before, (_final(xp, state, finished),), None
 
 
-def _lstm_backward(xp: Any, kind: str, w: Weights, grads: Any, results: Any, sizes: Any, reverse: bool) -> Any:
+def _lstm_backward(
+    xp: Namespace, kind: str, w: Weights, grads: Any, results: list[Array], sizes: Any, reverse: bool
+) -> Any:
     initial, initial_cell = widened(w.hidden), widened(w.cell)
     gates, cells, squashed = results[-3:]
     hidden, count = initial_cell.shape[1], gates.shape[0]
@@ -454,7 +464,7 @@ _STEPS = {"rnn_tanh": _rnn_backward, "rnn_relu": _rnn_backward, "gru": _gru_back
 
 
 def backward(
-    xp: Any, kind: str, w: Weights, grads: Any, results: Any, sizes: Sequence[int], reverse: bool, of_input: bool
+    xp: Namespace, kind: str, w: Weights, grads: Any, results: Any, sizes: Sequence[int], reverse: bool, of_input: bool
 ) -> list[Any]:
     """Return the gradients of all operands of a layer, in their order; that of the input only if asked for."""
     by_input, by_state, before, states, by_projection = _STEPS[kind](xp, kind, w, grads, results, sizes, reverse)

@@ -7,11 +7,12 @@ from typing import Any
 
 from tensorlike.operations.linalg.matmul import linear
 from tensorlike.operations.shape.joining import cat
+from tensorlike.tensor.types import Tensor
 
 from .recurrent_kernels import Weights
 
 
-def _step(kind: str, w: Weights, projected: Any, states: tuple[Any, ...]) -> tuple[Any, ...]:
+def _step(kind: str, w: Weights, projected: Tensor, states: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the states after a step from those before it and `projected`, the projection of the input."""
     state = states[0]
     of_state = linear(state, w.w_hh, w.b_hh)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorlike.tensor.declarations.declare import composite, derivatives, internal
 from tensorlike.tensor.layouts import format_of
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from .adaptive_pooling import adaptive_average
 from .declaring import array_of, formatted, functional, need_float, other_name
@@ -21,7 +21,7 @@ _LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5}
 _CUBIC = -0.75
 
 
-def _sources(size: int, out: int, scale: float | None, align_corners: bool) -> Any:
+def _sources(size: int, out: int, scale: float | None, align_corners: bool) -> Array:
     """Return the position in the input of each element of the output."""
     place = np.arange(out, dtype=np.float64)
     if align_corners:
@@ -29,7 +29,7 @@ def _sources(size: int, out: int, scale: float | None, align_corners: bool) -> A
     return (place + 0.5) * (1 / scale if scale else size / out) - 0.5
 
 
-def _matrix(size: int, out: int, indices: Any, weights: Any) -> Any:
+def _matrix(size: int, out: int, indices: tuple[Array, ...], weights: tuple[Array, ...]) -> Array:
     result = np.zeros((out, size))
     rows = np.arange(out)
     for index, weight in zip(indices, weights):
@@ -37,22 +37,22 @@ def _matrix(size: int, out: int, indices: Any, weights: Any) -> Any:
     return result
 
 
-def _linear_matrix(size: int, out: int, scale: float | None, align_corners: bool) -> Any:
+def _linear_matrix(size: int, out: int, scale: float | None, align_corners: bool) -> Array:
     source = _sources(size, out, scale, align_corners).clip(0)
     first = np.minimum(np.floor(source).astype(np.int64), size - 1)
     part = (source - first).clip(0, 1)
     return _matrix(size, out, (first, first + 1), (1 - part, part))
 
 
-def _cubic_matrix(size: int, out: int, scale: float | None, align_corners: bool) -> Any:
+def _cubic_matrix(size: int, out: int, scale: float | None, align_corners: bool) -> Array:
     source = _sources(size, out, scale, align_corners)
     first = np.floor(source).astype(np.int64)
     part = source - first
 
-    def near(x: Any) -> Any:
+    def near(x: Array) -> Array:
         return ((_CUBIC + 2) * x - (_CUBIC + 3)) * x * x + 1
 
-    def far(x: Any) -> Any:
+    def far(x: Array) -> Array:
         return ((_CUBIC * x - 5 * _CUBIC) * x + 8 * _CUBIC) * x - 4 * _CUBIC
 
     weights = (far(part + 1), near(part), near(1 - part), far(2 - part))
@@ -101,7 +101,7 @@ def _bytes(input: Any, matrices: Any) -> Any:
     return result.clone() if result is input else result
 
 
-def _sizes(input: Any, size: Any, scale_factor: Any, recompute: bool) -> tuple[tuple[int, ...], list[Any]]:
+def _sizes(input: Tensor, size: Any, scale_factor: Any, recompute: bool) -> tuple[tuple[int, ...], list[Any]]:
     """Return the output size and, where the caller gave them, the scales."""
     spatial = tuple(input.shape[2:])
     count = len(spatial)
@@ -190,7 +190,7 @@ def interpolate(
         for n, m, s in zip(input.shape[2:], out, scales)
     )
     if array.dtype.kind == "u":
-        return _bytes(input, matrices)
+        return _bytes(input, matrices)  # type: ignore[no-any-return]
     return along_dims(input, matrices, (format_of(array), None) if mode == "bicubic" else None)
 
 
@@ -236,7 +236,7 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 
 @internal(own_layout=True, linear_in=("input",))
-def to_pixels(xp: Any, input: Tensor, factor: int) -> Tensor:
+def to_pixels(xp: Namespace, input: Array, factor: int) -> Array:
     """Rearrange `factor` * `factor` channels into pixels."""
     *lead, channels, height, width = input.shape
     rest, n = channels // (factor * factor), len(lead)
@@ -246,7 +246,7 @@ def to_pixels(xp: Any, input: Tensor, factor: int) -> Tensor:
 
 
 @internal(own_layout=True, linear_in=("input",))
-def to_channels(xp: Any, input: Tensor, factor: int) -> Tensor:
+def to_channels(xp: Namespace, input: Array, factor: int) -> Array:
     """Rearrange pixels into `factor` * `factor` channels."""
     *lead, channels, height, width = input.shape
     high, wide, n = height // factor, width // factor, len(lead)
@@ -256,7 +256,7 @@ def to_channels(xp: Any, input: Tensor, factor: int) -> Tensor:
 
 
 @internal(own_layout=True, linear_in=("input",))
-def regrouped(xp: Any, input: Tensor, groups: int) -> Tensor:
+def regrouped(xp: Namespace, input: Array, groups: int) -> Array:
     """Reorder the channels: the first of every group, then the second of every group, ..."""
     shape = input.shape
     split = input.reshape((shape[0], groups, shape[1] // groups, *shape[2:]))
@@ -268,7 +268,7 @@ derivatives(to_channels, input=lambda grad, factor: to_pixels(grad, factor))
 derivatives(regrouped, input=lambda grad, input_shape, groups: regrouped(grad, input_shape[1] // groups))
 
 
-def _shuffled(input: Any, factor: int) -> Any:
+def _shuffled(input: Tensor, factor: int) -> Tensor:
     array_of("pixel_shuffle", "input", 1, input)
     if input.dim() < 3:
         raise RuntimeError(
@@ -285,7 +285,7 @@ def _shuffled(input: Any, factor: int) -> Any:
     return to_pixels(input, factor)
 
 
-def _unshuffled(input: Any, factor: int) -> Any:
+def _unshuffled(input: Tensor, factor: int) -> Tensor:
     array_of("pixel_unshuffle", "input", 1, input)
     if input.dim() < 3:
         raise RuntimeError(
@@ -370,7 +370,7 @@ def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return _channels_shuffled(input, groups)
 
 
-def _channels_shuffled(input: Any, groups: int) -> Any:
+def _channels_shuffled(input: Tensor, groups: int) -> Tensor:
     shape = array_of("channel_shuffle", "input", 1, input).shape
     if len(shape) < 3:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(shape)}")

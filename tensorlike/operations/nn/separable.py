@@ -14,7 +14,7 @@ import numpy as np
 from tensorlike.tensor.backends import scatter_add
 from tensorlike.tensor.declarations.declare import derivatives, internal, undispatched
 from tensorlike.tensor.layouts import arranged, format_of, laid_out
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from .declaring import narrowed, widened
 
@@ -22,7 +22,7 @@ Matrices = tuple[Any, ...]
 Formats = tuple[str | None, str | None] | None
 
 
-def _formatted(result: Any, operand: Any, formats: Formats) -> Any:
+def _formatted(result: Array | None, operand: Array, formats: Formats) -> Array:
     name = format_of(operand) if formats is None else formats[0]
     return laid_out(result.copy() if result is operand else result, name)
 
@@ -32,7 +32,7 @@ def _reversed(formats: Formats) -> Formats:
 
 
 @internal(own_layout=True, linear_in=("input",))
-def in_formats(xp: Any, input: Tensor, formats: tuple[str | None, str | None]) -> Tensor:
+def in_formats(xp: Namespace, input: Array, formats: tuple[str | None, str | None]) -> Array:
     """Return a copy of `input`, for functions made of others: `formats` are those of the copy and of its gradient."""
     return arranged(input, formats[0] or "contiguous_format")
 
@@ -40,14 +40,14 @@ def in_formats(xp: Any, input: Tensor, formats: tuple[str | None, str | None]) -
 derivatives(in_formats, input=lambda grad, formats: in_formats(grad, formats[::-1]))
 
 
-def keeping_format(function: Callable[[Any], Any], input: Any) -> Any:
+def keeping_format(function: Callable[[Any], Any], input: Tensor) -> Tensor:
     """Return `function(input)` in the memory format of `input`, which its gradient gets too."""
     kept = format_of(input._tl_data)
     return function(input) if kept is None else in_formats(function(in_formats(input, (None, kept))), (kept, None))
 
 
 @internal(own_layout=True)
-def along_dims(xp: Any, input: Tensor, matrices: Matrices, formats: Formats) -> Tensor:
+def along_dims(xp: Namespace, input: Array, matrices: Matrices, formats: Formats) -> Array:
     """Return `input` with each of its last dimensions multiplied by its matrix of shape (out, in); None leaves one."""
     result = widened(input)
     first = input.ndim - len(matrices)
@@ -77,7 +77,9 @@ apply_along_dims = undispatched(along_dims)
 
 
 @internal(own_layout=True)
-def take_along(xp: Any, input: Tensor, indices: tuple[Any, ...], sizes: tuple[int, ...], formats: Formats) -> Tensor:
+def take_along(
+    xp: Namespace, input: Array, indices: tuple[Any, ...], sizes: tuple[int, ...], formats: Formats
+) -> Array:
     """Return the elements of `input` at the indices for each of its last dimensions, of `sizes`; None takes all."""
     result = input
     for axis, index in enumerate(indices, input.ndim - len(indices)):
@@ -87,7 +89,9 @@ def take_along(xp: Any, input: Tensor, indices: tuple[Any, ...], sizes: tuple[in
 
 
 @internal(own_layout=True)
-def put_along(xp: Any, upstream: Tensor, indices: tuple[Any, ...], sizes: tuple[int, ...], formats: Formats) -> Tensor:
+def put_along(
+    xp: Namespace, upstream: Array, indices: tuple[Any, ...], sizes: tuple[int, ...], formats: Formats
+) -> Array:
     """Sum `upstream` at the indices for each of the last dimensions of a result of `sizes`."""
     result = upstream
     for axis, index, size in zip(range(upstream.ndim - len(indices), upstream.ndim), indices, sizes):

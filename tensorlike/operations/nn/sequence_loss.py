@@ -11,7 +11,7 @@ from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declarations.declare import composite, derivatives, internal
 from tensorlike.tensor.declarations.runtime import dtype_name, guarded
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from .declaring import array_of, functional, reduction_of
 from .toplevel_losses import reduction_named
@@ -22,7 +22,7 @@ from .toplevel_losses import reduction_named
 # paths that are in state s at time t, `beta` that of their ends.
 
 
-def _shifted(xp: Any, states: Any, by: int) -> Any:
+def _shifted(xp: Namespace, states: Array, by: int) -> Array:
     """Shift `states` by `by` states, filling with -inf."""
     result = xp.full(states.shape, -np.inf, states.dtype)
     if abs(by) < states.shape[1]:
@@ -33,26 +33,26 @@ def _shifted(xp: Any, states: Any, by: int) -> Any:
     return result
 
 
-def _skips(xp: Any, labels: Any) -> Any:
+def _skips(xp: Namespace, labels: Array) -> Array:
     """Return a mask of the states that can be entered by skipping the blank before them."""
     skip = xp.zeros(labels.shape, bool)
     skip[:, 2:] = labels[:, 2:] != labels[:, :-2]
     return skip
 
 
-def _emissions(xp: Any, log_probs: Any, labels: Any) -> Any:
+def _emissions(xp: Namespace, log_probs: Array, labels: Array) -> Array:
     shape = (log_probs.shape[0], *labels.shape)
     return xp.take_along_axis(log_probs, xp.broadcast_to(labels[None], shape), axis=2)
 
 
-def _final(xp: Any, target_lengths: Any, states: int) -> Any:
+def _final(xp: Namespace, target_lengths: Array, states: int) -> Any:
     """Return the states in which a path may end: the last label or the blank after it."""
     last = 2 * target_lengths[:, None]
     places = xp.arange(states)
     return (places == last) | (places == last - 1)
 
 
-def _log_sum(xp: Any, values: Any) -> Any:
+def _log_sum(xp: Namespace, values: Array) -> Array:
     """Return the logarithm of the sum of exponentials along the last dimension."""
     largest = values.max(axis=-1, keepdims=True)
     largest = xp.where(xp.isfinite(largest), largest, 0)
@@ -61,7 +61,7 @@ def _log_sum(xp: Any, values: Any) -> Any:
 
 @internal(several=("loss", "alpha"))
 def ctc_losses(
-    xp: Any, log_probs: Tensor, labels: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int,
+    xp: Namespace, log_probs: Array, labels: Array, input_lengths: Array, target_lengths: Array, blank: int,
     zero_infinity: bool,
 ) -> Any:  # fmt: skip
     """Return the negative log-likelihoods, and alpha: see Note [States of an alignment].
@@ -85,9 +85,9 @@ def ctc_losses(
 
 @internal()
 def ctc_loss_grad(
-    xp: Any, upstream: Tensor, log_probs: Tensor, labels: Tensor, input_lengths: Tensor, target_lengths: Tensor,
-    losses: Tensor, alpha: Tensor, blank: int, zero_infinity: bool,
-) -> Tensor:  # fmt: skip
+    xp: Namespace, upstream: Array, log_probs: Array, labels: Array, input_lengths: Array, target_lengths: Array,
+    losses: Array, alpha: Array, blank: int, zero_infinity: bool,
+) -> Array:  # fmt: skip
     """Return the gradient of the log-probabilities, assuming those of a softmax: probabilities minus posteriors."""
     emitted = _emissions(xp, log_probs, labels)
     skip = _skips(xp, labels)
@@ -97,7 +97,7 @@ def ctc_loss_grad(
     for t in range(len(emitted) - 1, -1, -1):
         state = xp.logaddexp(later, _shifted(xp, later, -1))
         state = xp.logaddexp(state, _shifted(xp, xp.where(skip, later, -np.inf), -2))
-        state = xp.where((t == input_lengths - 1)[:, None] & final, 0.0, state)
+        state = xp.where((t == input_lengths - 1)[:, None] & final, 0.0, state)  # type: ignore[index]
         later = beta[t] = (state + emitted[t]).astype(emitted.dtype)
     # Both include the emission at t.
     shares = xp.exp(alpha + beta - emitted + losses[:, None])
@@ -142,13 +142,13 @@ derivatives(
 # ----------------------------------------------------------------------------------------------------------- arguments
 
 
-def _lengths(name: str, value: Any, batch: int) -> Any:
+def _lengths(name: str, value: Tensor | Sequence[int], batch: int) -> Array:
     """Return lengths as a NumPy array, checked."""
     if isinstance(value, TensorBase):
         if value._tl_data.dtype.kind not in "iu":
             raise RuntimeError(f"{name} must be integral, got dtype {dtype_name(value._tl_data.dtype)}")
         lengths: Any = value
-        found = lengths.cpu().numpy().astype(np.int64).reshape(-1)
+        found: Array = lengths.cpu().numpy().astype(np.int64).reshape(-1)
     else:
         found = np.asarray(tuple(value), np.int64)
     if found.size != batch:
@@ -156,14 +156,14 @@ def _lengths(name: str, value: Any, batch: int) -> Any:
     return found
 
 
-def _check_range(name: str, lengths: Any, most: int | None = None) -> None:
+def _check_range(name: str, lengths: Array, most: int | None = None) -> None:
     if lengths.size and lengths.min() < 0:
         raise RuntimeError(f"Expected {name} to have value at least 0, but got value {lengths.min()}")
     if most is not None and lengths.size and lengths.max() > most:
         raise RuntimeError(f"Expected {name} to have value at most {most}, but got value {lengths.max()}")
 
 
-def _labels(targets: Any, lengths: Any, blank: int, classes: int) -> Any:
+def _labels(targets: Tensor, lengths: Array, blank: int, classes: int) -> Array:
     """Return the labels of every target with blanks around them, as a NumPy array (batch, states)."""
     given = targets.cpu().numpy().astype(np.int64)
     longest = int(lengths.max()) if lengths.size else 0
@@ -194,8 +194,8 @@ def _labels(targets: Any, lengths: Any, blank: int, classes: int) -> Any:
 
 @guarded
 def _loss(
-    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int, reduction: str,
-    zero_infinity: bool,
+    log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[int], target_lengths: Tensor | Sequence[int],
+    blank: int, reduction: str, zero_infinity: bool,
 ) -> Any:  # fmt: skip
     array = array_of("ctc_loss", "log_probs", 1, log_probs)
     array_of("ctc_loss", "targets", 2, targets)
@@ -248,7 +248,7 @@ def _functional_ctc_loss(
     >>> tl.nn.functional.ctc_loss(log_probs, tl.tensor([[1, 2]]), (4,), (2,), reduction="sum")
     tensor(1.6864)
     """
-    return _loss(
+    return _loss(  # type: ignore[no-any-return]
         log_probs, targets, input_lengths, target_lengths, blank, reduction_of(None, None, reduction), zero_infinity
     )
 
@@ -267,6 +267,6 @@ def ctc_loss(
     tensor([1.6864])
     """
     name = reduction_named("ctc_loss", 6, reduction)
-    return _loss(
+    return _loss(  # type: ignore[no-any-return]
         log_probs, targets, input_lengths, target_lengths, blank, name, zero_infinity
     )

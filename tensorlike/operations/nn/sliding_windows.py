@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorlike.tensor.dims import first_that_is_no_integer
+from tensorlike.tensor.types import Array, Namespace
 
 from ..indexing.written_values import converted_number
 
@@ -16,7 +17,7 @@ Sizes = tuple[int, ...]
 Pads = tuple[tuple[int, int], ...]
 
 
-def sizes(value: Any, count: int, name: str, function: str) -> Sizes:
+def sizes(value: int | Sequence[int], count: int, name: str, function: str) -> Sizes:
     """Return an argument that is one integer or one for each of `count` dimensions.
 
     Raises TypeError for values other than integers, RuntimeError for another number of them.
@@ -52,7 +53,7 @@ def output_size(size: int, kernel: int, stride: int, before: int, after: int, di
     return count
 
 
-def padded(xp: Any, array: Any, pads: Pads, value: Any = 0) -> Any:
+def padded(xp: Namespace, array: Any, pads: Pads, value: Any = 0) -> Any:
     """Pad the last dimensions of `array` with `value`; negative amounts cut off."""
     if all(p == (0, 0) for p in pads):
         return array
@@ -63,18 +64,18 @@ def padded(xp: Any, array: Any, pads: Pads, value: Any = 0) -> Any:
         pads = tuple((max(b, 0), max(a, 0)) for b, a in pads)
     shape = (*array.shape[:lead], *(n + b + a for (b, a), n in zip(pads, array.shape[lead:])))
     result = xp.zeros(shape, array.dtype) if value == 0 else xp.full(shape, converted_number(value, array.dtype))
-    result[(..., *(slice(b, b + n) for (b, _), n in zip(pads, array.shape[lead:])))] = array
+    result[(..., *(slice(b, b + n) for (b, _), n in zip(pads, array.shape[lead:])))] = array  # type: ignore[index]
     return result
 
 
-def crop(array: Any, pads: Pads, shape: Sequence[int]) -> Any:
+def crop(array: Any, pads: Pads, shape: Sequence[int]) -> Array:
     """Return the part of a padded array that is not padding; the inverse of `padded`."""
     if all(p == (0, 0) for p in pads):
-        return array
-    return array[(..., *(slice(b, b + n) for (b, _), n in zip(pads, shape)))]
+        return array  # type: ignore[no-any-return]
+    return array[(..., *(slice(b, b + n) for (b, _), n in zip(pads, shape)))]  # type: ignore[no-any-return]
 
 
-def windows(xp: Any, array: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> Any:
+def windows(xp: Namespace, array: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> Any:
     """Return a view of the shape (..., *kernel, *out): the windows over the last dimensions of `array`."""
     count = len(kernel)
     lead = array.shape[: array.ndim - count]
@@ -109,8 +110,8 @@ def places(position: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> tuple
 
 
 def accumulate_windows(
-    xp: Any, values: Any, shape: Sequence[int], kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes
-) -> Any:
+    xp: Namespace, values: Any, shape: Sequence[int], kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes
+) -> Array:
     """Add windows (..., *kernel, *out) up at their positions in an array of `shape`."""
     count = len(kernel)
     lead = values.shape[: values.ndim - 2 * count]

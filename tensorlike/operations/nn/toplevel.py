@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -13,7 +14,7 @@ from . import activation, adaptive_pooling, average_pooling, convolution, normal
 from .declaring import written_out
 
 
-def _again(function: Any, *, guard: bool = False, inplace_of: Any = None) -> Any:
+def _again(function: Any, *, guard: bool = False, inplace_of: Callable[..., Any] | None = None) -> Any:
     """Publish `function` in `tensorlike`, as a function of its own; return that."""
     source: Any = undispatched(function)
     copy = FunctionType(source.__code__, source.__globals__, source.__name__, source.__defaults__, source.__closure__)
@@ -104,7 +105,7 @@ def _max_pool(count: int, function: Any) -> Any:
         input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
         ceil_mode: bool = False,
     ) -> Tensor:  # fmt: skip
-        return pooling.pooled(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, False)
+        return pooling.pooled(name, count, input, kernel_size, stride, padding, dilation, ceil_mode, False)  # type: ignore[no-any-return]
 
     summary, _, rest = inspect.cleandoc(function.__doc__).partition("\n\n")
     example = rest[rest.index(">>>") :].replace("tl.nn.functional.", "tl.")

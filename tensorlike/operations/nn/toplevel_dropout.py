@@ -9,27 +9,27 @@ from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declarations.declare import composite
 from tensorlike.tensor.declarations.runtime import guarded
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Tensor
 
 from ..shared import as_number
 from . import dropout as functions
 from .declaring import array_of
 
 
-def _probability(function: str, p: Any) -> float:
+def _probability(function: str, p: float) -> float:
     p = as_number(p)
     if isinstance(p, TensorBase):
         raise TypeError(f"{function}(): argument 'p' must be float, not Tensor: pass p.item()")
     if not 0.0 <= p <= 1.0:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return p  # type: ignore[no-any-return]
+    return p
 
 
-def _elements(function: str, input: Any) -> tuple[int, ...]:
-    return array_of(function, "input", 1, input).shape  # type: ignore[no-any-return]
+def _elements(function: str, input: Tensor) -> tuple[int, ...]:
+    return array_of(function, "input", 1, input).shape
 
 
-def _channels(function: str, input: Any) -> tuple[int, ...]:
+def _channels(function: str, input: Tensor) -> tuple[int, ...]:
     array_of(function, "input", 1, input)
     return functions.channels(input)
 
@@ -43,7 +43,7 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     >>> sorted(set(tl.dropout(tl.ones(100), 0.5, True).tolist()))
     [0.0, 2.0]
     """
-    return functions.dropped(
+    return functions.dropped(  # type: ignore[no-any-return]
         input, _probability("dropout", p), train, False, _elements("dropout", input)
     )
 
@@ -58,7 +58,7 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     >>> tl.feature_dropout(tl.ones(1, 3), 0.5, False)
     tensor([[1., 1., 1.]])
     """
-    return functions.dropped(
+    return functions.dropped(  # type: ignore[no-any-return]
         input, _probability("feature_dropout", p), train, False, _channels("feature_dropout", input)
     )
 
@@ -98,7 +98,7 @@ def _in_place(of: Any, run: Callable[..., Any], shape_of: Callable[..., tuple[in
     name = f"{of.__name__}_"
 
     def write(input: Tensor, p: float, train: bool) -> Tensor:
-        return run(input, _probability(name, p), train, True, shape_of(name, input))
+        return run(input, _probability(name, p), train, True, shape_of(name, input))  # type: ignore[no-any-return]
 
     write.__doc__ = f"""Write `{of.__name__}(input, p, train)` into `input`, and return it.
 
@@ -138,10 +138,10 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> Any:
 
 
 @guarded
-def _filled(array: Any, value: bool) -> Any:
+def _filled(array: Array, value: bool) -> Any:
     return namespace_of(array).full(array.shape, value, bool)
 
 
 @guarded
-def _drawn(array: Any, p: float) -> Any:
+def _drawn(array: Array, p: float) -> Any:
     return functions.kept(array, p, array.shape)

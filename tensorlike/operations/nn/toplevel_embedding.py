@@ -72,7 +72,7 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
     return input
 
 
-def _check_bags(weight: Any, indices: Any, offsets: Any, mode: int, weights: Any) -> None:
+def _check_bags(weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, weights: Tensor | None) -> None:
     name = "embedding_bag"
     table = array_of(name, "weight", 1, weight)
     functions.check_indices(name, array_of(name, "indices", 2, indices))
@@ -148,7 +148,7 @@ def embedding_bag(
         return output, bag, size, _chosen_rows(values, output, indices, bag, counted)
 
 
-def _chosen_rows(values: Any, output: Any, indices: Any, bag: Any, counted: Any) -> Any:
+def _chosen_rows(values: Tensor, output: Tensor, indices: Tensor, bag: Tensor, counted: Tensor | None) -> Tensor:
     """Return the row of each maximum, the first of several; 0 for empty bags."""
     padded = indices.new_zeros((indices.shape[0] + 1,))
     padded[: indices.shape[0]] = indices

@@ -6,8 +6,6 @@ their result without a reduction the single losses.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorlike.tensor.declarations.declare import composite, undispatched
 from tensorlike.tensor.types import Tensor
 
@@ -22,7 +20,7 @@ _cosine = undispatched(ranking.cosine_embedding_loss)
 _poisson = undispatched(loss.poisson_nll_loss)
 
 
-def reduction_named(function: str, position: int, reduction: Any) -> str:
+def reduction_named(function: str, position: int, reduction: int) -> str:
     """Return the name of a reduction that is given as a number; numbers other than 1 and 2 stand for "none"."""
     reduction = as_number(reduction, integral=True)
     if isinstance(reduction, bool) or not isinstance(reduction, int):

@@ -27,7 +27,7 @@ def layer_norm(
     >>> tl.layer_norm(tl.tensor([1.0, 2.0, 3.0]), (3,))
     tensor([-1.2247,  0.0000,  1.2247])
     """
-    return normalization.layer_normalized(input, normalized_shape, weight, bias, eps)[0]
+    return normalization.layer_normalized(input, normalized_shape, weight, bias, eps)[0]  # type: ignore[no-any-return]
 
 
 @composite
@@ -97,7 +97,7 @@ def native_group_norm(
     size = C // group * HxW
     statistics: list[Any] = []
 
-    def computed(input: Any) -> Any:
+    def computed(input: Tensor) -> Tensor:
         grouped = input.reshape((N, group, size))
         wide = grouped.float() if array.dtype.itemsize == 2 else grouped
         # The mean of no elements is zero, as in PyTorch.
@@ -125,7 +125,7 @@ def batch_norm(
     tensor([[-1.0000],
             [ 1.0000]])
     """
-    return normalization.batch_normalized(input, running_mean, running_var, weight, bias, training, momentum, eps)[0]
+    return normalization.batch_normalized(input, running_mean, running_var, weight, bias, training, momentum, eps)[0]  # type: ignore[no-any-return]
 
 
 @composite(mutates={"running_mean": "training", "running_var": "training"})

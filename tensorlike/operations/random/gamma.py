@@ -16,7 +16,7 @@ from tensorlike.tensor.backends import check_same_device, device_of, special
 from tensorlike.tensor.declarations.declare import derivatives, pointwise, primitive
 from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.generator import Generator, generator_for
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace
 
 _DOUBLE = np.dtype(np.float64)
 _DTYPES = (np.dtype(np.float32), _DOUBLE)
@@ -62,7 +62,7 @@ def _by_parameter(function: Callable[[Any], Any], parameter: Any, length: Any) -
     )
 
 
-def _log_gamma(source: Any, xp: Any, concentration: Any) -> Any:
+def _log_gamma(source: Any, xp: Namespace, concentration: Any) -> Any:
     """Return logarithms of standard gamma draws, which do not underflow for small concentrations."""
     shape = concentration.shape
     # A draw for `a` is one for `a + 1` times a power of a uniform number, 1 / a.
@@ -71,7 +71,7 @@ def _log_gamma(source: Any, xp: Any, concentration: Any) -> Any:
 
 
 @primitive(method=False, random=True)
-def _standard_gamma(xp: Any, concentration: Tensor, generator: Generator | None = None) -> Tensor:
+def _standard_gamma(xp: Namespace, concentration: Array, generator: Generator | None = None) -> Array:
     """Draw from gamma distributions of rate 1 with these concentrations.
 
     Draws are at least the smallest normal number of the dtype, float32 or float64. The derivative by the concentration
@@ -89,10 +89,10 @@ def _standard_gamma(xp: Any, concentration: Tensor, generator: Generator | None 
     positive = xp.where(concentration > 0, concentration, dtype.type(0)).astype(_DOUBLE)
     with generator.drawing():
         drawn = xp.asarray(generator.source().standard_gamma(positive, positive.shape))
-    return xp.maximum(drawn.astype(dtype), np.finfo(dtype).tiny)
+    return xp.maximum(drawn.astype(dtype), np.finfo(dtype).tiny)  # type: ignore[no-any-return]
 
 
-def _gamma_series(xp: Any, functions: Any, concentration: Any, x: Any) -> Any:
+def _gamma_series(xp: Namespace, functions: Any, concentration: Any, x: Any) -> Any:
     """Return the derivative of a gamma draw below 1, by the series of the incomplete gamma function."""
     term = xp.ones_like(x)
     total, squares = 1 / concentration, 1 / concentration**2
@@ -103,7 +103,7 @@ def _gamma_series(xp: Any, functions: Any, concentration: Any, x: Any) -> Any:
     return -x * xp.exp(x) * ((xp.log(x) - functions.digamma(concentration)) * total - squares)
 
 
-def _gamma_differences(xp: Any, functions: Any, concentration: Any, x: Any) -> Any:
+def _gamma_differences(xp: Namespace, functions: Any, concentration: Any, x: Any) -> Any:
     """Return the derivative of a gamma draw of at least 1, by differences of the distribution function."""
     length = xp.minimum(concentration, xp.sqrt(concentration))
     # The tail that is the smaller one is known with the smaller error.
@@ -115,7 +115,7 @@ def _gamma_differences(xp: Any, functions: Any, concentration: Any, x: Any) -> A
 
 
 @pointwise(None, promotion=None, method=False, inplace=False, out=False)
-def _standard_gamma_grad(xp: Any, self: Tensor, output: Tensor) -> Tensor:
+def _standard_gamma_grad(xp: Namespace, self: Array, output: Array) -> Array:
     """Return the derivative of draws `output` of `_standard_gamma` by their concentrations `self`. Needs SciPy.
 
     >>> tl._standard_gamma_grad(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 1.0]))
@@ -143,7 +143,7 @@ derivatives(
 
 
 @pointwise(None, promotion=None, method=False, inplace=False, out=False)
-def _dirichlet_grad(xp: Any, x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+def _dirichlet_grad(xp: Namespace, x: Array, alpha: Array, total: Array) -> Array:
     """Return the derivative of the parts `x` of Dirichlet draws by their own concentrations, divided by `1 - x`.
 
     `alpha` are the concentrations and `total` their sum, of the shape of `alpha`. Needs SciPy.
@@ -179,7 +179,7 @@ def dirichlet_backward(grad: Any, concentration: Any, result: Any) -> Any:
 
 
 @primitive(method=False, random=True)
-def _sample_dirichlet(xp: Any, concentration: Tensor, generator: Generator | None = None) -> Tensor:
+def _sample_dirichlet(xp: Namespace, concentration: Array, generator: Generator | None = None) -> Array:
     """Draw from Dirichlet distributions with the concentrations in the last dimension.
 
     The parts of a draw are positive, below 1 and sum to 1. The derivative by the concentrations is that of the
@@ -202,7 +202,7 @@ def _sample_dirichlet(xp: Any, concentration: Tensor, generator: Generator | Non
     else:
         drawn = drawn - drawn.max(axis=-1, keepdims=True)
         drawn = drawn - xp.log(xp.exp(drawn).sum(axis=-1, keepdims=True))
-    return xp.clip(xp.exp(drawn).astype(dtype), limits.tiny, np.nextafter(dtype.type(1), dtype.type(0)))
+    return xp.clip(xp.exp(drawn).astype(dtype), limits.tiny, np.nextafter(dtype.type(1), dtype.type(0)))  # type: ignore[no-any-return]
 
 
 derivatives(

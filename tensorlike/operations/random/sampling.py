@@ -28,15 +28,18 @@ from tensorlike.tensor.declarations.runtime import broadcast_error, device_guard
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.generator import Generator, generator_for
 from tensorlike.tensor.memory.views import check_inplace
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 
-def _fill(function: str, array: Any, generator: Any, sample: Callable[..., Any], *parameters: Any) -> Any:
+def _fill(
+    function: str, array: Array, generator: Generator | int | None, sample: Callable[..., Any],
+    *parameters: Array | float,
+) -> Array:  # fmt: skip
     """Draw an array like `array` by `sample`."""
     generator = generator_for(generator, device_of(array), function)
     with generator.drawing():
         source = generator.source()
-        return sample(source, namespace_of(array), *parameters, array.shape, array.dtype)
+        return sample(source, namespace_of(array), *parameters, array.shape, array.dtype)  # type: ignore[no-any-return]
 
 
 def _in_place_only(kernel: Callable[..., Any]) -> Any:
@@ -47,7 +50,7 @@ def _in_place_only(kernel: Callable[..., Any]) -> Any:
     return made
 
 
-def _check_floating(function: str, distribution: str, dtype: Any) -> None:
+def _check_floating(function: str, distribution: str, dtype: np.dtype[Any]) -> None:
     if not draw.is_floating(dtype):
         raise RuntimeError(
             f"{function}(): {distribution} distribution is a continuous probability distribution. dtype must be a "
@@ -57,8 +60,8 @@ def _check_floating(function: str, distribution: str, dtype: Any) -> None:
 
 @_in_place_only
 def uniform_kernel(
-    xp: Any, self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None
-) -> Tensor:  # fmt: skip
+    xp: Namespace, self: Array, from_: float = 0, to: float = 1, *, generator: Generator | None = None
+) -> Array:  # fmt: skip
     """Fill the tensor with numbers drawn uniformly from [from_, to), and return it.
 
     Raises RuntimeError for a range that is empty, too wide for the dtype or not finite, NotImplementedError for an
@@ -90,8 +93,8 @@ def uniform_kernel(
 
 @_in_place_only
 def normal_kernel(
-    xp: Any, self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None
-) -> Tensor:  # fmt: skip
+    xp: Namespace, self: Array, mean: float = 0, std: float = 1, *, generator: Generator | None = None
+) -> Array:  # fmt: skip
     """Fill the tensor with normally distributed numbers of that mean and standard deviation, and return it.
 
     Raises RuntimeError for a negative `std`, NotImplementedError for an integer or boolean tensor.
@@ -109,8 +112,8 @@ def normal_kernel(
 
 @_in_place_only
 def random_kernel(
-    xp: Any, self: Tensor, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None
-) -> Tensor:  # fmt: skip
+    xp: Namespace, self: Array, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None
+) -> Array:  # fmt: skip
     """Fill the tensor with integers from `from_` up to, and without, `to`, and return it.
 
     `random_(to)` draws from 0 on, and `random_()` from all numbers of the dtype that are not negative; of those of a
@@ -173,8 +176,8 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
 
 @_in_place_only
 def exponential_kernel(
-    xp: Any, self: Tensor, lambd: float = 1, *, generator: Generator | None = None
-) -> Tensor:  # fmt: skip
+    xp: Namespace, self: Array, lambd: float = 1, *, generator: Generator | None = None
+) -> Array:  # fmt: skip
     """Fill the tensor with numbers of the exponential distribution of rate `lambd`, and return it.
 
     Raises RuntimeError for a rate that is not positive and for a tensor that is not floating-point.
@@ -192,7 +195,7 @@ def exponential_kernel(
 
 
 @_in_place_only
-def geometric_kernel(xp: Any, self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+def geometric_kernel(xp: Namespace, self: Array, p: float, *, generator: Generator | None = None) -> Array:
     """Fill the tensor with draws of a geometric distribution, the trials of probability `p` until a success; return it.
 
     Raises RuntimeError for a probability outside (0, 1), NotImplementedError for a boolean or complex tensor.
@@ -215,8 +218,8 @@ def geometric_kernel(xp: Any, self: Tensor, p: float, *, generator: Generator | 
 
 @_in_place_only
 def cauchy_kernel(
-    xp: Any, self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
-) -> Tensor:  # fmt: skip
+    xp: Namespace, self: Array, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
+) -> Array:  # fmt: skip
     """Fill the tensor with numbers of a Cauchy distribution, and return it.
 
     Raises RuntimeError for a `sigma` that is not positive and for a tensor that is not floating-point.
@@ -235,8 +238,8 @@ def cauchy_kernel(
 
 @_in_place_only
 def log_normal_kernel(
-    xp: Any, self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None
-) -> Tensor:  # fmt: skip
+    xp: Namespace, self: Array, mean: float = 1, std: float = 2, *, generator: Generator | None = None
+) -> Array:  # fmt: skip
     """Fill the tensor with numbers whose logarithm is normally distributed, with that mean and deviation; return it.
 
     Raises RuntimeError for a `std` that is not positive, NotImplementedError for a tensor that is not floating-point.
@@ -254,7 +257,7 @@ def log_normal_kernel(
 
 
 @primitive(method=False, random=True)
-def binomial(xp: Any, count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+def binomial(xp: Namespace, count: Array, prob: Array, generator: Generator | None = None) -> Array:
     """Draw binomial counts: the number of successes in `count` trials with probability `prob`, for each element.
 
     Both broadcast and have one dtype, float32 or float64. Counts below 0 and probabilities outside [0, 1] are clamped;

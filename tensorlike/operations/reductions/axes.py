@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,14 +15,15 @@ from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.dims import dim_tuple, one_dim
 from tensorlike.tensor.dtypes import dtype_of
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 
-def is_half(dtype: Any) -> bool:
+def is_half(dtype: np.dtype[Any]) -> bool:
     """Return whether a dtype is summed in float32: float16, or bfloat16, which NumPy knows as a type of kind V."""
     return dtype.itemsize == 2 and dtype.kind in "fV"
 
 
-def comparable(array: Any) -> Any:
+def comparable(array: Array) -> Array:
     """Return an array for sorting: bfloat16 in float32, since NumPy sorts types of other packages by `<` alone."""
     return array.astype(np.float32) if array.dtype.kind == "V" else array
 
@@ -33,7 +35,7 @@ def one_axis(dim: Any, ndim: int, function: str) -> int:
     return one_dim(dim, ndim)
 
 
-def reduced_axes(dim: Any, ndim: int, function: str) -> tuple[int, ...] | None:
+def reduced_axes(dim: int | Sequence[int] | None, ndim: int, function: str) -> tuple[int, ...] | None:
     """Return the dimensions to reduce as NumPy takes them; None and () mean all, as None."""
     for d in dim if isinstance(dim, (tuple, list)) else (dim,):
         if d is not None and (isinstance(d, bool) or not hasattr(d, "__index__")):
@@ -41,7 +43,7 @@ def reduced_axes(dim: Any, ndim: int, function: str) -> tuple[int, ...] | None:
     return dim_tuple(dim, ndim)
 
 
-def nonempty(function: str, shape: tuple[int, ...], dim: Any, hint: str = "") -> None:
+def nonempty(function: str, shape: tuple[int, ...], dim: int | Sequence[int] | None, hint: str = "") -> None:
     """Raise PyTorch's error for a reduction without identity over an empty dimension."""
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         if math.prod(shape) == 0:
@@ -56,7 +58,7 @@ def nonempty(function: str, shape: tuple[int, ...], dim: Any, hint: str = "") ->
             raise IndexError(f"{function}(): Expected reduction dim {d} to have non-zero size.{hint}")
 
 
-def unsupported(function: str, dtype: Any) -> NoReturn:
+def unsupported(function: str, dtype: np.dtype[Any]) -> NoReturn:
     """Raise PyTorch's error for a dtype that a function does not take."""
     raise NotImplementedError(
         f"\"{function}\" not implemented for '{dtype_name(dtype)}': {function}() got a tensor of dtype "
@@ -64,7 +66,7 @@ def unsupported(function: str, dtype: Any) -> NoReturn:
     )
 
 
-def converted(xp: Any, array: Any, dtype: Any) -> Any:
+def converted(xp: Namespace, array: Array, dtype: np.dtype[Any]) -> Array:
     """Return `array` in `dtype`, the imaginary part left out where that is real."""
     if array.dtype == dtype:
         return array
@@ -73,7 +75,7 @@ def converted(xp: Any, array: Any, dtype: Any) -> Any:
     return array.astype(dtype)
 
 
-def count_of(shape: tuple[int, ...], dim: Any) -> int:
+def count_of(shape: tuple[int, ...], dim: int | Sequence[int] | None) -> int:
     """Return the number of elements reduced to one."""
     if type(dim) is int and shape:
         return shape[dim]
@@ -81,7 +83,7 @@ def count_of(shape: tuple[int, ...], dim: Any) -> int:
     return math.prod(shape) if axes is None else math.prod([shape[d] for d in axes])
 
 
-def restored(grad: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
+def restored(grad: Tensor, shape: tuple[int, ...], dim: int | Sequence[int] | None, keepdim: bool) -> Tensor:
     """Return the gradient of a reduced result with the reduced dimensions back, of size 1."""
     if keepdim or not shape or dim is None:
         return grad
@@ -93,12 +95,12 @@ def restored(grad: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
     return grad.reshape([1 if d in axes else n for d, n in enumerate(shape)])
 
 
-def expanded(grad: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
+def expanded(grad: Tensor, shape: tuple[int, ...], dim: int | Sequence[int] | None, keepdim: bool) -> Tensor:
     """Return the gradient of a reduced result, repeated along the reduced dimensions."""
     return restored(grad, shape, dim, keepdim).expand(shape)
 
 
-def raw_expanded(grad: Any, input_shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
+def raw_expanded(grad: Any, input_shape: tuple[int, ...], dim: int | Sequence[int] | None, keepdim: bool) -> Any:
     """Return the raw gradient of a reduced result, repeated along the reduced dimensions, in new memory."""
     shape = input_shape
     if dim is not None and not keepdim and shape:
@@ -113,7 +115,7 @@ def raw_expanded(grad: Any, input_shape: tuple[int, ...], dim: Any, keepdim: boo
     return result
 
 
-def whole(value: Any, function: str, argument: str) -> int:
+def whole(value: Tensor | int | np.generic, function: str, argument: str) -> int:
     """Return an argument that must be an integer."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{function}(): argument '{argument}' must be int, not {type(value).__name__} ({value!r})")

@@ -20,7 +20,7 @@ from ..shared import require_tensor
 from .axes import whole
 
 
-def _dims(input: Any, dim: Any) -> list[int]:
+def _dims(input: Tensor, dim: Any) -> list[int]:
     ndim = input.dim()
     if dim is None:
         return list(range(ndim))
@@ -35,17 +35,20 @@ def _dims(input: Any, dim: Any) -> list[int]:
     return dims
 
 
-def _spacings(input: Any, spacing: Any, dim: Any, dims: list[int]) -> list[Any]:
+def _spacings(
+    input: Tensor, spacing: Tensor | float | Sequence[Tensor | float] | None, dim: int | Sequence[int] | None,
+    dims: list[int],
+) -> list[Any]:  # fmt: skip
     """Return a number or a tensor of coordinates for each dimension."""
     if spacing is None:
         return [1] * len(dims)
     if isinstance(spacing, TensorBase) and not isinstance(dim, int):
-        if spacing.dim():  # type: ignore[attr-defined]
+        if spacing.dim():
             raise TypeError(
                 "gradient(): argument 'spacing' must be a number, a list of numbers or a list of tensors, not a tensor "
-                f"of shape {list(spacing.shape)}: put it in a list"  # type: ignore[attr-defined]
+                f"of shape {list(spacing.shape)}: put it in a list"
             )
-        spacing = spacing.item()  # type: ignore[attr-defined]
+        spacing = spacing.item()
     if is_number(spacing):
         return [spacing] * len(dims)
     if not isinstance(spacing, (list, tuple)):
@@ -67,10 +70,10 @@ def _spacings(input: Any, spacing: Any, dim: Any, dims: list[int]) -> list[Any]:
     return list(spacing)
 
 
-def _at_equal_steps(input: Any, dim: int, step: Any, edge_order: int) -> Any:
+def _at_equal_steps(input: Tensor, dim: int, step: float, edge_order: int) -> Tensor:
     size = input.size(dim)
 
-    def at(place: int, length: int = 1) -> Any:
+    def at(place: int, length: int = 1) -> Tensor:
         return input.narrow(dim, place, length)
 
     if edge_order == 1:
@@ -82,7 +85,7 @@ def _at_equal_steps(input: Any, dim: int, step: Any, edge_order: int) -> Any:
     return cat((first / step, inner, last / step), dim)
 
 
-def _at_points(input: Any, dim: int, points: Any, edge_order: int) -> Any:
+def _at_points(input: Tensor, dim: int, points: Tensor, edge_order: int) -> Tensor:
     if points.dim() != 1:
         raise RuntimeError(
             "torch.gradient expected each element of spacing to have one dimension, but got an element with "
@@ -97,10 +100,10 @@ def _at_points(input: Any, dim: int, points: Any, edge_order: int) -> Any:
     steps = points[1:] - points[:-1]
     shape = [-1 if d == dim else 1 for d in range(input.dim())]
 
-    def at(place: int, length: int = 1) -> Any:
+    def at(place: int, length: int = 1) -> Tensor:
         return input.narrow(dim, place, length)
 
-    def step(start: int, length: int = 1) -> Any:
+    def step(start: int, length: int = 1) -> Tensor:
         return steps.narrow(0, start, length).view(shape)
 
     before, after = step(0, size - 2), step(1, size - 2)
@@ -169,7 +172,7 @@ def gradient(
     return tuple(found)
 
 
-def _differences(input: Any, n: int, dim: int, prepend: Any, append: Any) -> Tensor:
+def _differences(input: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor | None) -> Tensor:
     n = whole(n, "diff", "n")
     if not input.dim():
         raise RuntimeError("diff(): diff expects input to be at least one-dimensional, got a tensor of shape []")
@@ -233,7 +236,7 @@ def _diff_method(
     return _differences(self, n, dim, prepend, append)
 
 
-def _checked(name: str, y: Any, x: Any, dx: Any, dim: int) -> int:
+def _checked(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> int:
     """Check the arguments but for booleans; return the dimension."""
     if x is not None and dx is not None:
         raise TypeError(f"{name}() received an invalid combination of arguments: both x and dx; give one of them")
@@ -244,23 +247,23 @@ def _checked(name: str, y: Any, x: Any, dx: Any, dim: int) -> int:
     return one_dim(dim, y.dim())
 
 
-def _check_numbers(name: str, *tensors: Any) -> None:
+def _check_numbers(name: str, *tensors: Tensor | None) -> None:
     if any(t is not None and t._tl_data.dtype.kind == "b" for t in tensors):
         raise RuntimeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
 
 
-def _neighbours(tensor: Any, where: int) -> tuple[Any, Any]:
+def _neighbours(tensor: Tensor, where: int) -> tuple[Any, Any]:
     """Return all slices along a dimension but the first, and all but the last."""
     size = tensor.size(where)
     count = max(size - 1, 0)
     return tensor.narrow(where, size - count, count), tensor.narrow(where, 0, count)
 
 
-def _areas(name: str, y: Any, x: Any, dx: Any, where: int) -> Any:
+def _areas(name: str, y: Tensor, x: Tensor | None, dx: float | None, where: int) -> Tensor:
     """Return twice the areas between neighbours along a dimension."""
     right, left = _neighbours(y, where)
     if x is None:
-        return (right + left) * (1.0 if dx is None else dx)
+        return (right + left) * (1.0 if dx is None else dx)  # type: ignore[no-any-return]
     if x.dim() == 1:
         if x.size(0) != y.size(where):
             raise RuntimeError(
@@ -271,7 +274,7 @@ def _areas(name: str, y: Any, x: Any, dx: Any, where: int) -> Any:
         # Dimensions of `x` count from the last, as in broadcasting.
         x = x.view([1] * (y.dim() - x.dim()) + list(x.shape))
     after, before = _neighbours(x, where)
-    return (right + left) * (after - before)
+    return (right + left) * (after - before)  # type: ignore[no-any-return]
 
 
 @composite(aliases=("trapz",))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from tensorlike.tensor.declarations.declare import primitive
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace
 
 from ..shared import not_implemented
 from .axes import nonempty, reduced_axes
@@ -16,8 +15,8 @@ from .axes import nonempty, reduced_axes
 
 @primitive(out=True, differentiable=False)
 def hash_tensor(
-    xp: Any, input: Tensor, dim: int | Sequence[int] | None = None, *, keepdim: bool = False, mode: int = 0
-) -> Tensor:
+    xp: Namespace, input: Array, dim: int | Sequence[int] | None = None, *, keepdim: bool = False, mode: int = 0
+) -> Array:
     """Return the exclusive or of the bits of the elements along the dimensions `dim`, or of all, as uint64.
 
     Each element counts with its 64 bits as an int64 or float64. `mode` must be 0. Raises RuntimeError for another mode
@@ -43,7 +42,7 @@ def hash_tensor(
     return bits
 
 
-def _folded(xp: Any, bits: Any, axis: int) -> Any:
+def _folded(xp: Namespace, bits: Array, axis: int) -> Array:
     """Return the exclusive or along one dimension, kept with size 1: combine its halves until one element is left."""
     bits = xp.swapaxes(bits, 0, axis)
     while bits.shape[0] > 1:

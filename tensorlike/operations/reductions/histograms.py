@@ -13,7 +13,7 @@ from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.tensor.declarations.declare import composite, derivatives, internal, primitive
 from tensorlike.tensor.declarations.named_results import return_type
 from tensorlike.tensor.declarations.runtime import wrong_type
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from ..shared import no_derivative, not_implemented, require_tensor
 from .axes import is_half, unsupported, whole
@@ -28,11 +28,11 @@ _FLOAT32 = np.dtype(np.float32)
 _FLOAT64 = np.dtype(np.float64)
 
 
-def _words(dtype: Any) -> str:
+def _words(dtype: np.dtype[Any]) -> str:
     return {"float32": "float", "float64": "double", "int64": "long int"}.get(str(dtype), str(dtype))
 
 
-def _check_weight(shape: Sequence[int], dtype: Any, weight: Any) -> None:
+def _check_weight(shape: Sequence[int], dtype: np.dtype[Any], weight: Array | None) -> None:
     if weight is None:
         return
     if weight.dtype != dtype:
@@ -48,7 +48,7 @@ def _check_weight(shape: Sequence[int], dtype: Any, weight: Any) -> None:
         )
 
 
-def _check_edges(dtype: Any, edges: Any, dim: int) -> None:
+def _check_edges(dtype: np.dtype[Any], edges: Array, dim: int) -> None:
     if edges.dtype != dtype:
         raise RuntimeError(
             "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
@@ -68,7 +68,7 @@ def _check_edges(dtype: Any, edges: Any, dim: int) -> None:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got 0 for dimension {dim}")
 
 
-def _bounds(xp: Any, points: Any, range: Any) -> list[tuple[float, float]]:
+def _bounds(xp: Namespace, points: Array, range: Sequence[float] | None) -> list[tuple[float, float]]:
     """Return the ends of the bins of each coordinate, those of the data unless they are given."""
     count = points.shape[1]
     if range is not None:
@@ -94,18 +94,18 @@ def _bounds(xp: Any, points: Any, range: Any) -> list[tuple[float, float]]:
     return result
 
 
-def _numbers(count: int) -> Any:
+def _numbers(count: int) -> list[int]:
     # `range` is the name of a parameter here.
     return np.arange(count).tolist()
 
 
-def _steps(xp: Any, low: float, high: float, count: int, dtype: Any) -> Any:
+def _steps(xp: Namespace, low: float, high: float, count: int, dtype: np.dtype[Any]) -> Array:
     """Return `count + 1` edges of bins of one width."""
     edges = np.linspace(low, high, count + 1, dtype=np.float64).astype(dtype)
     return xp.asarray(edges)
 
 
-def _places(xp: Any, values: Any, edges: Any) -> tuple[Any, Any]:
+def _places(xp: Namespace, values: Array, edges: Array) -> tuple[Any, Any]:
     """Return the bin of each value, and a mask of the values inside the range; the last bin includes both edges."""
     count = edges.size - 1
     places = xp.searchsorted(edges, values, side="right") - 1
@@ -114,7 +114,7 @@ def _places(xp: Any, values: Any, edges: Any) -> tuple[Any, Any]:
     return xp.clip(places, 0, count - 1), inside
 
 
-def _counted(xp: Any, points: Any, edges: Sequence[Any], weight: Any, density: bool) -> Any:
+def _counted(xp: Namespace, points: Array, edges: Sequence[Any], weight: Array | None, density: bool) -> Any:
     """Return the histogram of the rows of `points`."""
     shape = tuple(e.size - 1 for e in edges)
     flat = xp.zeros((points.shape[0],), np.int64)
@@ -133,12 +133,12 @@ def _counted(xp: Any, points: Any, edges: Sequence[Any], weight: Any, density: b
     return found
 
 
-def _check_dtype(array: Any) -> None:
+def _check_dtype(array: Array) -> None:
     if str(array.dtype) not in _FLOATS:
         not_implemented("histogramdd", array.dtype, f"convert the input first, e.g. with .to({LIBRARY}.float32)")
 
 
-def _check_bins(count: Any, dim: int) -> int:
+def _check_bins(count: int, dim: int) -> int:
     if count <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {count} for dimension {dim}")
     return int(count)
@@ -146,14 +146,9 @@ def _check_bins(count: Any, dim: int) -> int:
 
 @primitive(out=True, several=("hist", "bin_edges"))
 def histogram(
-    xp: Any,
-    input: Tensor,
-    bins: Tensor | Number = 100,
-    *,
-    range: Sequence[float] | None = None,
-    weight: Tensor | None = None,
-    density: bool = False,
-) -> tuple[Tensor, Tensor]:
+    xp: Namespace, input: Array, bins: Array | Number = 100, *, range: Sequence[float] | None = None,
+    weight: Array | None = None, density: bool = False,
+) -> tuple[Array, Array]:  # fmt: skip
     """Return how many elements fall in each bin, and the edges of the bins.
 
     `bins` is their number, of equal width from the least to the greatest element or over `range`, or a tensor of
@@ -198,9 +193,9 @@ derivatives(
 
 @internal(several=True)
 def _of_points(
-    xp: Any, input: Tensor, counts: Sequence[int] | None, edges: Sequence[Tensor], range: Any, weight: Tensor | None,
+    xp: Namespace, input: Array, counts: Sequence[int] | None, edges: Sequence[Array], range: Any, weight: Array | None,
     density: bool,
-) -> tuple[Tensor, ...]:  # fmt: skip
+) -> tuple[Array, ...]:  # fmt: skip
     """Return the histogram of points, and the edges along each coordinate."""
     _check_dtype(input)
     points = input.reshape(-1, input.shape[-1]) if input.shape[-1] else xp.zeros((0, 0), input.dtype)
@@ -276,7 +271,7 @@ def histogramdd(
 
 
 @primitive(differentiable=False)
-def bincount(xp: Any, input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+def bincount(xp: Namespace, input: Array, weights: Array | None = None, minlength: int = 0) -> Array:
     """Count the occurrences of each integer from 0 on in `input`, or sum their `weights`.
 
     Counts are int64; sums are float32 for weights of that dtype and float64 otherwise. Raises RuntimeError unless
@@ -303,14 +298,14 @@ def bincount(xp: Any, input: Tensor, weights: Tensor | None = None, minlength: i
     if not input.size:
         return xp.zeros(minlength, _INT64)
     if weights is None:
-        return xp.bincount(input.astype(_INT64), minlength=minlength).astype(_INT64)
+        return xp.bincount(input.astype(_INT64), minlength=minlength).astype(_INT64)  # type: ignore[no-any-return]
     kind = _FLOAT32 if weights.dtype == _FLOAT32 else _FLOAT64
     real = weights.real if weights.dtype.kind == "c" else weights
-    return xp.bincount(input.astype(_INT64), real.astype(_FLOAT64), minlength).astype(kind)
+    return xp.bincount(input.astype(_INT64), real.astype(_FLOAT64), minlength).astype(kind)  # type: ignore[no-any-return]
 
 
 @primitive(differentiable=False, out=True)
-def histc(xp: Any, input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
+def histc(xp: Namespace, input: Array, bins: int = 100, min: Number = 0, max: Number = 0) -> Array:
     """Return how many elements fall in each of `bins` equal intervals from `min` to `max`, both included.
 
     With equal bounds they are those of the data. Elements outside, and NaN, are not counted. The result has the dtype
@@ -336,4 +331,4 @@ def histc(xp: Any, input: Tensor, bins: int = 100, min: Number = 0, max: Number 
     values = input.reshape(-1).astype(_FLOAT32 if is_half(input.dtype) else input.dtype)
     values = values[(values >= low) & (values <= high)]
     places = ((values - values.dtype.type(low)) * bins / values.dtype.type(high - low)).astype(_INT64)
-    return xp.bincount(xp.minimum(places, bins - 1), minlength=bins).astype(input.dtype)
+    return xp.bincount(xp.minimum(places, bins - 1), minlength=bins).astype(input.dtype)  # type: ignore[no-any-return]

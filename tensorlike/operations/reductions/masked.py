@@ -6,7 +6,7 @@ minus infinity under a maximum, which is also the result where no element takes 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ _MASKED = "tensorlike.masked"
 # ------------------------------------------------------------------------------------------------------------- masks
 
 
-def _mask_of(function: str, input: Any, mask: Any) -> Any:
+def _mask_of(function: str, input: Tensor, mask: Tensor | None) -> Any:
     """Return a mask as booleans of the shape of `input`; None stays None."""
     require_tensor(function, input)
     if mask is None:
@@ -49,19 +49,19 @@ def _mask_of(function: str, input: Any, mask: Any) -> Any:
     return (given if given._tl_data.dtype.kind == "b" else given.to(dtypes.bool)).expand(shape)
 
 
-def _kept(input: Any, mask: Any, other: Any) -> Any:
+def _kept(input: Any, mask: Any, other: Any) -> Tensor:
     """Return `input` with `other` where the mask is False."""
-    return input if mask is None else input.masked_fill(~mask, other)
+    return input if mask is None else input.masked_fill(~mask, other)  # type: ignore[no-any-return]
 
 
-def _selected(function: str, input: Any, mask: Any, identity: Any) -> Any:
+def _selected(function: str, input: Tensor, mask: Tensor | None, identity: float | Callable[..., Any]) -> Any:
     """Return `input` with an identity, a number or `_lowest` or `_highest`, where the mask that users give is False."""
     mask = _mask_of(function, input, mask)
     other = identity(function, input) if mask is not None and callable(identity) else identity
     return _kept(input, mask, other)
 
 
-def _lowest(function: str, input: Any) -> Any:
+def _lowest(function: str, input: Tensor) -> Any:
     """Return the identity of a maximum for the dtype of `input`: its least value."""
     dtype = input._tl_data.dtype
     if dtype.kind == "b":
@@ -71,25 +71,25 @@ def _lowest(function: str, input: Any) -> Any:
     return np.iinfo(dtype).min if dtype.kind in "iu" else -float("inf")
 
 
-def _highest(function: str, input: Any) -> Any:
+def _highest(function: str, input: Tensor) -> Any:
     _lowest(function, input)
     dtype = input._tl_data.dtype
     return np.iinfo(dtype).max if dtype.kind in "iu" else float("inf")
 
 
-def _all_dims(function: str, input: Any, dim: Any) -> tuple[int, ...]:
+def _all_dims(function: str, input: Tensor, dim: int | Sequence[int] | None) -> tuple[int, ...]:
     axes = reduced_axes(dim, input.dim(), function)
     return tuple(range(input.dim())) if axes is None else tuple(axes)
 
 
-def _to(result: Any, dtype: Any, input: Any) -> Any:
+def _to(result: Tensor, dtype: Dtype | None, input: Tensor) -> Tensor:
     return result.to(input.dtype if dtype is None else dtype)
 
 
 # -------------------------------------------------------------------------------------------------------- reductions
 
 
-def _sum(input: Any, axes: Any, keepdim: Any, dtype: Any, mask: Any) -> Any:
+def _sum(input: Tensor, axes: Sequence[int], keepdim: bool | None, dtype: Dtype | None, mask: Tensor | None) -> Tensor:
     return _kept(input, mask, 0).sum(axes, keepdim=bool(keepdim), dtype=dtype)
 
 
@@ -130,7 +130,7 @@ def prod(
     found = found if dtype is None else found.to(dtype)
     for axis in sorted(axes, reverse=True):
         found = found.prod(axis, keepdim=bool(keepdim))
-    return found
+    return found  # type: ignore[no-any-return]
 
 
 @composite(namespace=_MASKED)
@@ -217,7 +217,7 @@ def logsumexp(
     return _to(_logsumexp(kept, _all_dims("logsumexp", input, dim), bool(keepdim)), dtype, input)
 
 
-def _mean_dtype(input: Any, dtype: Any) -> None:
+def _mean_dtype(input: Tensor, dtype: Dtype | None) -> None:
     if dtype is None and input._tl_data.dtype.kind in "biu":
         raise ValueError(
             "mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
@@ -225,7 +225,7 @@ def _mean_dtype(input: Any, dtype: Any) -> None:
         )
 
 
-def _count(input: Any, axes: tuple[int, ...], mask: Any) -> Any:
+def _count(input: Tensor, axes: tuple[int, ...], mask: Tensor | None) -> Any:
     """Return the number of elements that take part: a number without a mask, otherwise a tensor with all dimensions."""
     if mask is not None:
         return mask.sum(axes, keepdim=True)
@@ -235,12 +235,12 @@ def _count(input: Any, axes: tuple[int, ...], mask: Any) -> Any:
     return count
 
 
-def _mean(input: Any, axes: tuple[int, ...], dtype: Any, mask: Any) -> Any:
+def _mean(input: Tensor, axes: tuple[int, ...], dtype: Dtype | None, mask: Tensor | None) -> Any:
     """Return the mean with all dimensions kept."""
     return _sum(input, axes, True, dtype, mask) / _count(input, axes, mask)
 
 
-def _dropped(result: Any, axes: tuple[int, ...], keepdim: Any) -> Any:
+def _dropped(result: Tensor, axes: tuple[int, ...], keepdim: bool | None) -> Tensor:
     return result if keepdim or not axes else result.squeeze(axes)
 
 
@@ -264,8 +264,9 @@ def mean(
 
 
 def _deviations(
-    function: str, input: Any, dim: Any, unbiased: Any, correction: Any, keepdim: Any, dtype: Any, mask: Any
-) -> Any:
+    function: str, input: Tensor, dim: int | Sequence[int] | None, unbiased: bool | None, correction: int | None,
+    keepdim: Any, dtype: Any, mask: Any,
+) -> Tensor:  # fmt: skip
     """Return the variances."""
     mask = _mask_of(function, input, mask)
     if unbiased is not None and correction is not None:
@@ -317,7 +318,10 @@ def std(
     return _deviations("std", input, dim, unbiased, correction, keepdim, dtype, mask).sqrt()
 
 
-def _norm(input: Any, ord: Any, axes: Any, keepdim: Any, dtype: Any, mask: Any) -> Any:
+def _norm(
+    input: Tensor, ord: float | None, axes: Sequence[int], keepdim: bool | None, dtype: Dtype | None,
+    mask: Tensor | None,
+) -> Tensor:  # fmt: skip
     ord = as_number(ord)
     if isinstance(ord, bool) or not isinstance(ord, (int, float)):
         raise TypeError(f"norm(): argument 'ord' must be Number, not {type(ord).__name__}")
@@ -370,7 +374,7 @@ def median(
 # ------------------------------------------------------------------------------------------- scans and normalizations
 
 
-def _scanned(function: str, input: Any, dim: int, dtype: Any, mask: Any, other: int) -> Any:
+def _scanned(function: str, input: Tensor, dim: int, dtype: Dtype | None, mask: Tensor | None, other: int) -> Any:
     found = _selected(function, input, mask, other)
     one_dim(dim, found.dim())
     if dtype is None and found._tl_data.dtype.kind == "b":
@@ -387,7 +391,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor 
     >>> tl.masked.cumsum(tl.tensor([1.0, 2.0, 4.0]), 0, mask=tl.tensor([True, False, True]))
     tensor([1., 1., 5.])
     """
-    return _scanned("cumsum", input, dim, dtype, mask, 0)
+    return _scanned("cumsum", input, dim, dtype, mask, 0)  # type: ignore[no-any-return]
 
 
 @composite(namespace=_MASKED)
@@ -399,7 +403,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor
     >>> tl.masked.cumprod(tl.tensor([3.0, 2.0, 4.0]), 0, mask=tl.tensor([True, False, True]))
     tensor([ 3.,  3., 12.])
     """
-    return _scanned("cumprod", input, dim, dtype, mask, 1)
+    return _scanned("cumprod", input, dim, dtype, mask, 1)  # type: ignore[no-any-return]
 
 
 @composite(namespace=_MASKED)

@@ -17,7 +17,7 @@ from tensorlike.tensor.declarations.declare import (
     undispatched,
 )
 from tensorlike.tensor.declarations.runtime import dtype_name
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..indexing.gather import place_picked
 from ..shared import require_tensor
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 _INT64 = np.dtype(np.int64)
 
 
-def _extreme(xp: Any, ufunc: Any, function: str, input: Any, dim: Any, keepdim: bool) -> Any:
+def _extreme(
+    xp: Namespace, ufunc: Any, function: str, input: Array, dim: int | Sequence[int] | None, keepdim: bool
+) -> Any:
     """Reduce with maximum or minimum; NaN wins, and an empty dimension raises."""
     if input.dtype.kind == "c":
         unsupported(function, input.dtype)
@@ -44,7 +46,7 @@ def _extreme(xp: Any, ufunc: Any, function: str, input: Any, dim: Any, keepdim: 
 
 
 @internal(differentiable=False)
-def ties(xp: Any, input: Tensor, value: Tensor) -> Tensor:
+def ties(xp: Namespace, input: Array, value: Array) -> Array:
     """Return where `input` equals `value`, NaN being equal to NaN."""
     found = xp.asarray(input == value)
     if value.dtype.kind not in "biu":
@@ -52,13 +54,13 @@ def ties(xp: Any, input: Tensor, value: Tensor) -> Tensor:
     return found
 
 
-def evenly(grad: Any, input: Any, result: Any) -> Any:
+def evenly(grad: Tensor, input: Tensor, result: Tensor) -> Tensor:
     """Divide the gradient of the overall extreme evenly among the elements equal to it."""
     mask = ties(input, result)
     return mask * (grad / mask.sum())
 
 
-def _shared(grad: Any, input: Any, result: Any, dim: Any, keepdim: bool) -> Any:
+def _shared(grad: Tensor, input: Tensor, result: Tensor, dim: int | Sequence[int] | None, keepdim: bool) -> Tensor:
     """Divide the gradient of extremes along `dim` evenly among the elements equal to them."""
     shape = tuple(input.shape)
     mask = input == restored(result, shape, dim, keepdim)
@@ -70,7 +72,7 @@ def _shared(grad: Any, input: Any, result: Any, dim: Any, keepdim: bool) -> Any:
 
 
 @primitive(out=True)
-def amax(xp: Any, input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor:
+def amax(xp: Namespace, input: Array, dim: int | Sequence[int] = (), keepdim: bool = False) -> Array:
     """Return the largest elements over the dimensions `dim`, or over all; NaN counts as the largest.
 
     Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
@@ -79,11 +81,11 @@ def amax(xp: Any, input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = 
     >>> tl.amax(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
     tensor([4., 3.])
     """
-    return _extreme(xp, xp.maximum, "amax", input, None if dim == () else dim, keepdim)
+    return _extreme(xp, xp.maximum, "amax", input, None if dim == () else dim, keepdim)  # type: ignore[no-any-return]
 
 
 @primitive(out=True)
-def amin(xp: Any, input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor:
+def amin(xp: Namespace, input: Array, dim: int | Sequence[int] = (), keepdim: bool = False) -> Array:
     """Return the smallest elements over the dimensions `dim`, or over all; NaN counts as the smallest.
 
     Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
@@ -92,7 +94,7 @@ def amin(xp: Any, input: Tensor, dim: int | Sequence[int] = (), keepdim: bool = 
     >>> tl.amin(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
     tensor([1., 2.])
     """
-    return _extreme(xp, xp.minimum, "amin", input, None if dim == () else dim, keepdim)
+    return _extreme(xp, xp.minimum, "amin", input, None if dim == () else dim, keepdim)  # type: ignore[no-any-return]
 
 
 derivatives(amax, input=_shared)
@@ -100,7 +102,7 @@ derivatives(amin, input=_shared)
 
 
 @primitive(several=("min", "max"), out=True)
-def aminmax(xp: Any, input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+def aminmax(xp: Namespace, input: Array, *, dim: int | None = None, keepdim: bool = False) -> tuple[Array, Array]:
     """Return the smallest and the largest elements, along `dim` or overall, as a named tuple (min, max).
 
     Elements that share an extreme share its gradient; NaN is both. Raises RuntimeError or IndexError for an empty
@@ -135,7 +137,7 @@ derivatives(
 # -------------------------------------------------------------------------------------------------- values and places
 
 
-def _place(xp: Any, name: str, function: str, input: Any, dim: int | None, keepdim: bool) -> Any:
+def _place(xp: Namespace, name: str, function: str, input: Array, dim: int | None, keepdim: bool) -> Any:
     """Return the index of the extreme (`name` is argmax or argmin), the first of several."""
     if dim is not None and type(dim) is not int:
         dim = one_axis(dim, input.ndim, function)
@@ -154,7 +156,7 @@ def _place(xp: Any, name: str, function: str, input: Any, dim: int | None, keepd
 
 
 def _extreme_along(
-    xp: Any, ufunc: Any, place: str, function: str, input: Any, dim: int, keepdim: bool
+    xp: Namespace, ufunc: Any, place: str, function: str, input: Array, dim: int, keepdim: bool
 ) -> tuple[Any, Any]:
     if input.dtype.kind == "c":
         raise RuntimeError(f"{function}(): does not support complex input, got {dtype_name(input.dtype)}")
@@ -165,27 +167,27 @@ def _extreme_along(
 
 
 @internal(name="max", several=("values", "indices"), out=True)
-def _max_along(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+def _max_along(xp: Namespace, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """Return the largest elements along `dim` and their indices."""
     return _extreme_along(xp, xp.maximum, "argmax", "max", input, dim, keepdim)
 
 
 @internal(name="min", several=("values", "indices"), out=True)
-def _min_along(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+def _min_along(xp: Namespace, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """Return the smallest elements along `dim` and their indices."""
     return _extreme_along(xp, xp.minimum, "argmin", "min", input, dim, keepdim)
 
 
 @internal(name="max_all", out="cast")
-def _max_all(xp: Any, input: Tensor) -> Tensor:
+def _max_all(xp: Namespace, input: Array) -> Array:
     """Return the largest element."""
-    return _extreme(xp, xp.maximum, "max", input, None, False)
+    return _extreme(xp, xp.maximum, "max", input, None, False)  # type: ignore[no-any-return]
 
 
 @internal(name="min_all", out="cast")
-def _min_all(xp: Any, input: Tensor) -> Tensor:
+def _min_all(xp: Namespace, input: Array) -> Array:
     """Return the smallest element."""
-    return _extreme(xp, xp.minimum, "min", input, None, False)
+    return _extreme(xp, xp.minimum, "min", input, None, False)  # type: ignore[no-any-return]
 
 
 for _along in (_max_along, _min_along):
@@ -202,7 +204,10 @@ _KERNELS = {
 }
 
 
-def _overloaded(function: str, input: Any, dim: Any, keepdim: bool, other: Any, out: Any) -> Any:
+def _overloaded(
+    function: str, input: Tensor, dim: Tensor | int | None, keepdim: bool, other: Tensor | None,
+    out: Tensor | tuple[Tensor, ...] | None,
+) -> Any:  # fmt: skip
     require_tensor(function, input)
     of_all, along, pairwise = _KERNELS[function]
     if isinstance(dim, TensorBase):
@@ -292,15 +297,15 @@ def min(
     return _overloaded("min", input, dim, keepdim, other, out)
 
 
-def _argument(xp: Any, function: str, input: Any, dim: Any, keepdim: bool) -> Any:
+def _argument(xp: Namespace, function: str, input: Array, dim: int | None, keepdim: bool) -> Array:
     if input.dtype.kind in "bc":
         kind = "bool" if input.dtype.kind == "b" else "complex"
         raise RuntimeError(f"{function}(): does not support {kind} input")
-    return _place(xp, function, function, input, dim, keepdim)
+    return _place(xp, function, function, input, dim, keepdim)  # type: ignore[no-any-return]
 
 
 @primitive(differentiable=False, out=True)
-def argmax(xp: Any, input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+def argmax(xp: Namespace, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Return the index of the largest element along `dim`, or in the flattened tensor: the first of several.
 
     NaN counts as the largest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex
@@ -313,7 +318,7 @@ def argmax(xp: Any, input: Tensor, dim: int | None = None, keepdim: bool = False
 
 
 @primitive(differentiable=False, out=True)
-def argmin(xp: Any, input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+def argmin(xp: Namespace, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Return the index of the smallest element along `dim`, or in the flattened tensor: the first of several.
 
     NaN counts as the smallest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex

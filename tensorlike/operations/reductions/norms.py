@@ -23,7 +23,7 @@ from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.promotion import promote_types
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from .axes import converted, is_half, reduced_axes, restored
 from .minmax import ties
@@ -33,7 +33,7 @@ _FLOAT32 = np.dtype(np.float32)
 # --------------------------------------------------------------------------------------------------------- norms
 
 
-def _norm_dtype(function: str, dtype: Any, wanted: Any) -> Any:
+def _norm_dtype(function: str, dtype: np.dtype[Any], wanted: Dtype | None) -> np.dtype[Any]:
     if dtype.kind in "biu":
         raise RuntimeError(
             f"{function}(): Expected a floating point or complex tensor as input. Got {dtype_name(dtype)}; convert it "
@@ -55,14 +55,9 @@ def _norm_dtype(function: str, dtype: Any, wanted: Any) -> Any:
 
 @internal(name="linalg_vector_norm")
 def vector_norm(
-    xp: Any,
-    input: Tensor,
-    ord: Number = 2,
-    dim: int | Sequence[int] | None = None,
-    keepdim: bool = False,
-    *,
+    xp: Namespace, input: Array, ord: Number = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
     dtype: Dtype | None = None,
-) -> Tensor:
+) -> Array:  # fmt: skip
     """Return the norm of the vectors that lie along the dimensions `dim`: the `ord`-th root of the sum of powers."""
     wanted = _norm_dtype("linalg.vector_norm", input.dtype, dtype)
     axes = reduced_axes(dim, input.ndim, "norm")
@@ -100,7 +95,9 @@ def vector_norm(
     return converted(xp, xp.asarray(result), final)
 
 
-def _vector_norm_backward(grad: Any, input: Any, result: Any, ord: float, dim: Any, keepdim: bool) -> Any:
+def _vector_norm_backward(
+    grad: Tensor, input: Tensor, result: Tensor, ord: float, dim: int | Sequence[int] | None, keepdim: bool
+) -> Tensor:
     """Return grad * |x|^(ord-1) * sign(x) / norm^(ord-1); at zero, the zero among the subgradients."""
     shape = tuple(input.shape)
     grad, norm = restored(grad, shape, dim, keepdim), restored(result, shape, dim, keepdim)
@@ -125,7 +122,7 @@ def _vector_norm_backward(grad: Any, input: Any, result: Any, ord: float, dim: A
     return input * size.pow(ord - 2) * scale
 
 
-def _where_not_zero(grad: Any, divisor: Any, norm: Any) -> Any:
+def _where_not_zero(grad: Tensor, divisor: Tensor, norm: Tensor) -> Tensor:
     """Return `grad / divisor`, and zero with zero derivatives where the norm is zero."""
     is_zero = norm == 0
     return (grad / divisor.masked_fill(is_zero, 1)).masked_fill(is_zero, 0)
@@ -166,7 +163,7 @@ def norm(
     return result if out is None else write_out("norm", out, result._tl_data, input, rule="exact")
 
 
-def _nuclear(input: Any, dim: Any, keepdim: bool) -> Any:
+def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Any:
     ndim = input.dim()
     if ndim < 2:
         raise RuntimeError(
@@ -198,7 +195,7 @@ def dist(input: Tensor, other: Tensor, p: Number = 2) -> Tensor:
     return difference.norm(p)
 
 
-def _renormed(input: Any, p: Any, dim: Any, maxnorm: Any) -> Any:
+def _renormed(input: Tensor, p: int, dim: int, maxnorm: float) -> Tensor:
     if p <= 0:
         raise RuntimeError(f"renorm: non-positive-norm not supported: p is {p}")
     if maxnorm < 0:

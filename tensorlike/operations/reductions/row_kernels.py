@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tensorlike.tensor.declarations.threads import in_parts
+from tensorlike.tensor.types import Array
 
 #: The longest sum done here; longer ones are left to NumPy, which adds pairwise.
 _LONGEST = 4096
@@ -29,7 +30,7 @@ _SMALL = 1024
 _SAFE = {"f": 60.0, "d": 600.0}
 
 
-def rows_of_last(array: Any) -> Any:
+def rows_of_last(array: Array | None) -> Array | None:
     """Return an array as a matrix of the rows along its last dimension, or None where it has gaps or another dtype."""
     if type(array) is not np.ndarray or array.dtype.char not in "fd" or not array.size or not array.ndim:
         return None
@@ -38,17 +39,17 @@ def rows_of_last(array: Any) -> Any:
     return array.reshape(-1, array.shape[-1])
 
 
-def row_sums(matrix: Any) -> Any:
+def row_sums(matrix: Array) -> Any:
     """Return the sum of each row."""
     return matrix.dot(_ONES[matrix.dtype.char][: matrix.shape[1]])
 
 
-def column_sums(matrix: Any) -> Any:
+def column_sums(matrix: Array) -> Any:
     """Return the sum of each column."""
     return _ONES[matrix.dtype.char][: matrix.shape[0]].dot(matrix)
 
 
-def summed(array: Any, axes: Any) -> Any:
+def summed(array: Array, axes: Any) -> Any:
     """Return the sum over the first dimensions, the last ones, or all; None where NumPy's own sum is as fast.
 
     `axes` are numbers from 0 on, None for all.
@@ -90,7 +91,7 @@ def _size(shape: tuple[int, ...]) -> int:
     return size
 
 
-def _blocks(*matrices: Any) -> Iterator[Any]:
+def _blocks(*matrices: Array) -> Iterator[Any]:
     rows, width = matrices[0].shape
     step = max(1, _BLOCK // width)
     if step >= rows:
@@ -100,7 +101,7 @@ def _blocks(*matrices: Any) -> Iterator[Any]:
         yield tuple(m[start : start + step] for m in matrices)
 
 
-def softmax_rows(matrix: Any) -> Any:
+def softmax_rows(matrix: Array) -> Array:
     """Return the softmax of each row of a matrix."""
     if matrix.size <= _SMALL:
         return _softmax_block(matrix)
@@ -109,12 +110,12 @@ def softmax_rows(matrix: Any) -> Any:
     return result
 
 
-def _softmax(matrix: Any, result: Any) -> None:
+def _softmax(matrix: Array, result: Array) -> None:
     for block, out in _blocks(matrix, result):
         _softmax_block(block, out)
 
 
-def _softmax_block(block: Any, out: Any = None) -> Any:
+def _softmax_block(block: Array, out: Any = None) -> Array:
     safe = _SAFE[block.dtype.char]
     if block.size <= _SMALL and (flat := block.reshape(-1)).dot(flat) < safe * safe:
         # No element is beyond `safe` where the squares sum to less: a quarter of the time of the least and greatest.
@@ -129,10 +130,10 @@ def _softmax_block(block: Any, out: Any = None) -> Any:
             out = np.subtract(block, greatest if near else block.max(1, keepdims=True), out)
             np.exp(out, out)
     out /= row_sums(out)[:, None]
-    return out
+    return out  # type: ignore[no-any-return]
 
 
-def softmax_rows_grad(grad: Any, result: Any) -> Any:
+def softmax_rows_grad(grad: Array, result: Array) -> Array:
     """Return the gradient of the input of `softmax_rows`."""
     gradient = np.empty_like(result)
 

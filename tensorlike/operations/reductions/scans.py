@@ -13,7 +13,7 @@ from tensorlike.tensor.declarations.formulas import conj
 from tensorlike.tensor.declarations.runtime import guarded
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..indexing.gather import place_along
 from .axes import converted, is_half, one_axis, unsupported
@@ -22,7 +22,7 @@ _INT64 = np.dtype(np.int64)
 _FLOAT32 = np.dtype(np.float32)
 
 
-def _scanned(xp: Any, name: str, input: Any, dim: Any, dtype: Any) -> Any:
+def _scanned(xp: Namespace, name: str, input: Array, dim: int | str, dtype: Dtype | None) -> Array:
     axis = one_axis(dim, input.ndim, name)
     if dtype is not None:
         wanted = as_numpy_dtype(dtype, name)
@@ -32,16 +32,16 @@ def _scanned(xp: Any, name: str, input: Any, dim: Any, dtype: Any) -> Any:
     if not input.ndim:
         return input.copy()
     if is_half(wanted):
-        return getattr(input.astype(_FLOAT32), name)(axis).astype(wanted)
+        return getattr(input.astype(_FLOAT32), name)(axis).astype(wanted)  # type: ignore[no-any-return]
     # Without a dtype NumPy sums narrow integers in wide ones.
-    return getattr(input, name)(axis, wanted)
+    return getattr(input, name)(axis, wanted)  # type: ignore[no-any-return]
 
 
 # ---------------------------------------------------------------------------------------------------------- sums
 
 
 @primitive(inplace=True, out="dtype", linear_in=("input",))
-def cumsum(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
+def cumsum(xp: Namespace, input: Array, dim: int, *, dtype: Dtype | None = None) -> Array:
     """Return the running sums along `dim`.
 
     Integers and booleans are summed in int64, half precision in float32; `dtype` converts the input first.
@@ -53,11 +53,11 @@ def cumsum(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> T
 
 
 @internal()
-def cumsum_backwards(xp: Any, input: Tensor, dim: int) -> Tensor:
+def cumsum_backwards(xp: Namespace, input: Array, dim: int) -> Array:
     """Return the running sums along `dim` from the last element to the first."""
     if not input.ndim:
         return input.copy()
-    return xp.flip(_scanned(xp, "cumsum", xp.flip(input, dim), dim, None), dim)
+    return xp.flip(_scanned(xp, "cumsum", xp.flip(input, dim), dim, None), dim)  # type: ignore[no-any-return]
 
 
 derivatives(cumsum, input=lambda grad, dim: cumsum_backwards(grad, dim))
@@ -68,7 +68,7 @@ derivatives(cumsum_backwards, input=lambda grad, dim: grad.cumsum(dim))
 
 
 @primitive(inplace=True, out="dtype")
-def cumprod(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
+def cumprod(xp: Namespace, input: Array, dim: int, *, dtype: Dtype | None = None) -> Array:
     """Return the running products along `dim`.
 
     Integers and booleans are multiplied in int64, half precision in float32; `dtype` converts the input first.
@@ -80,7 +80,7 @@ def cumprod(xp: Any, input: Tensor, dim: int, *, dtype: Dtype | None = None) -> 
 
 
 @guarded
-def _cumprod_backward(grad: Any, input: Any, result: Any, dim: int) -> Any:
+def _cumprod_backward(grad: Tensor, input: Tensor, result: Tensor, dim: int) -> Any:
     """Return the sums over k >= j of grad_k times the product of the first k elements without the j-th.
 
     Without zeros that is the reversed running sum of grad * result, divided by the input. Where a line has one zero,
@@ -104,7 +104,7 @@ def _cumprod_backward(grad: Any, input: Any, result: Any, dim: int) -> Any:
     return at_zero.where(first, elsewhere)
 
 
-def _cumprod_backward_by_pairs(grad: Any, input: Any, dim: int) -> Any:
+def _cumprod_backward_by_pairs(grad: Tensor, input: Tensor, dim: int) -> Any:
     line = input.movedim(dim, -1)
     count = line.shape[-1]
     left_out = eye(count, dtype=input.dtype, device=input.device) != 0
@@ -125,7 +125,7 @@ derivatives(
 # ------------------------------------------------------------------------------------------------------- extremes
 
 
-def _running(xp: Any, ufunc: Any, function: str, input: Any, dim: Any) -> tuple[Any, Any]:
+def _running(xp: Namespace, ufunc: Any, function: str, input: Array, dim: int) -> tuple[Any, Any]:
     if input.dtype.kind == "c":
         unsupported(function, input.dtype)
     axis = one_axis(dim, input.ndim, function)
@@ -139,7 +139,7 @@ def _running(xp: Any, ufunc: Any, function: str, input: Any, dim: Any) -> tuple[
 
 
 @primitive(several=("values", "indices"), out=True)
-def cummax(xp: Any, input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+def cummax(xp: Namespace, input: Array, dim: int) -> tuple[Array, Array]:
     """Return the running maxima along `dim` and their indices, the last of equal ones; NaN counts as the largest.
 
     >>> tl.cummax(tl.tensor([1, 3, 2, 3]), 0)
@@ -151,7 +151,7 @@ def cummax(xp: Any, input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 
 @primitive(several=("values", "indices"), out=True)
-def cummin(xp: Any, input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+def cummin(xp: Namespace, input: Array, dim: int) -> tuple[Array, Array]:
     """Return the running minima along `dim` and their indices, the last of equal ones; NaN counts as the smallest.
 
     >>> tl.cummin(tl.tensor([3, 1, 2, 1]), 0)
@@ -174,7 +174,7 @@ for _extreme in (cummax, cummin):
 # ---------------------------------------------------------------------------------------------------- exponentials
 
 
-def _complex_logaddexp(xp: Any, a: Any, b: Any) -> Any:
+def _complex_logaddexp(xp: Namespace, a: Array, b: Array) -> Array:
     """Return log(exp(a) + exp(b)) on the branch of the larger one."""
     larger, smaller = xp.where(a.real >= b.real, a, b), xp.where(a.real >= b.real, b, a)
     # Where both are -inf, or one is +inf, the difference is NaN; the result is the larger one.
@@ -184,7 +184,7 @@ def _complex_logaddexp(xp: Any, a: Any, b: Any) -> Any:
 
 
 @primitive(out=True)
-def logcumsumexp(xp: Any, input: Tensor, dim: int) -> Tensor:
+def logcumsumexp(xp: Namespace, input: Array, dim: int) -> Array:
     """Return the logarithms of the running sums of exponentials along `dim`, computed without overflow.
 
     >>> tl.logcumsumexp(tl.tensor([0.0, 0.0, 1000.0]), 0)
@@ -196,9 +196,9 @@ def logcumsumexp(xp: Any, input: Tensor, dim: int) -> Tensor:
     if not input.ndim or not input.size:
         return input.copy()
     if is_half(input.dtype):
-        return xp.logaddexp.accumulate(input.astype(_FLOAT32), axis).astype(input.dtype)
+        return xp.logaddexp.accumulate(input.astype(_FLOAT32), axis).astype(input.dtype)  # type: ignore[no-any-return]
     if input.dtype.kind == "f":
-        return xp.logaddexp.accumulate(input, axis)
+        return xp.logaddexp.accumulate(input, axis)  # type: ignore[no-any-return]
     result = xp.moveaxis(input, axis, 0).copy()
     step = 1
     # Each round combines sums twice as far apart: log2(n) calls instead of n.
@@ -208,10 +208,10 @@ def logcumsumexp(xp: Any, input: Tensor, dim: int) -> Tensor:
     return xp.moveaxis(result, 0, axis)
 
 
-def _logcumsumexp_backward(grad: Any, input: Any, result: Any, dim: int) -> Any:
+def _logcumsumexp_backward(grad: Tensor, input: Tensor, result: Tensor, dim: int) -> Tensor:
     """Return exp(input) times the reversed running sum of grad * exp(-result), by logarithms, without overflow."""
 
-    def part(logarithm: Any) -> Any:
+    def part(logarithm: Tensor) -> Tensor:
         return ((logarithm - result).flip(dim).logcumsumexp(dim).flip(dim) + input).exp()
 
     if not input.dim():

@@ -12,7 +12,7 @@ from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.declarations.declare import composite
 from tensorlike.tensor.declarations.runtime import device_guard
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from ..indexing.scatter_reduce import scatter_reduce
 from ..shared import not_implemented, require_tensor
@@ -21,7 +21,7 @@ _EMPTY = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -float("inf"), "min": flo
 _OF_SCATTER = {"sum": "sum", "mean": "sum", "prod": "prod", "max": "amax", "min": "amin"}
 
 
-def _check_axis(data: Any, bounds: Any, axis: int, name: str) -> int:
+def _check_axis(data: Array, bounds: Array, axis: int, name: str) -> int:
     where = one_dim(axis, data.ndim)
     if bounds.ndim - 1 != where:
         raise RuntimeError(
@@ -38,7 +38,9 @@ def _check_axis(data: Any, bounds: Any, axis: int, name: str) -> int:
     return where
 
 
-def _starts_and_lengths(xp: Any, data: Any, lengths: Any, offsets: Any, where: int, unsafe: bool) -> Any:
+def _starts_and_lengths(
+    xp: Namespace, data: Array, lengths: Array | None, offsets: Any, where: int, unsafe: bool
+) -> tuple[Array, Array]:
     """Return the start and the length of each segment, in rows of segments."""
     rows = int(np.prod(data.shape[:where]))
     if lengths is not None:
@@ -61,7 +63,7 @@ def _starts_and_lengths(xp: Any, data: Any, lengths: Any, offsets: Any, where: i
     return ends[:, :-1], counts
 
 
-def _segment_of(xp: Any, size: int, starts: Any, counts: Any) -> Any:
+def _segment_of(xp: Namespace, size: int, starts: Array, counts: Array) -> Array:
     """Return the index of the segment of each element; the number of segments for elements outside all."""
     total = counts.shape[1]
     places = xp.arange(size)
@@ -74,7 +76,7 @@ def _segment_of(xp: Any, size: int, starts: Any, counts: Any) -> Any:
     return xp.where(inside, found, total)
 
 
-def _searched(xp: Any, ends: Any, size: int) -> Any:
+def _searched(xp: Namespace, ends: Array, size: int) -> Any:
     # One search for all rows: each row is shifted beyond the one before.
     shift = size + 1
     rows = xp.arange(ends.shape[0])[:, None]

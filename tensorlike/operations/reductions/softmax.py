@@ -12,7 +12,7 @@ from tensorlike.tensor.declarations.declare import derivatives, primitive, raw_d
 from tensorlike.tensor.declarations.formulas import conj
 from tensorlike.tensor.dtypes import as_numpy_dtype, default_float
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from .axes import converted, is_half, one_axis, reduced_axes, restored, unsupported
 from .row_kernels import rows_of_last, softmax_rows, softmax_rows_grad
@@ -21,7 +21,7 @@ _FLOAT32 = np.dtype(np.float32)
 
 
 @primitive(out="cast")
-def logsumexp(xp: Any, input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+def logsumexp(xp: Namespace, input: Array, dim: int | Sequence[int], keepdim: bool = False) -> Array:
     """Return the logarithm of the sum of exponentials over the dimensions `dim`, computed without overflow.
 
     Integers are converted to the default floating-point dtype.
@@ -51,7 +51,7 @@ derivatives(
 )
 
 
-def _shifted(xp: Any, function: str, input: Any, dim: Any, dtype: Any) -> tuple[Any, Any, Any]:
+def _shifted(xp: Namespace, function: str, input: Array, dim: int, dtype: Dtype | None) -> tuple[Any, Any, Any]:
     """Return the input minus its maximum along `dim`, the axis, and the dtype of the result."""
     axis = dim if type(dim) is int and -input.ndim <= dim < input.ndim else one_axis(dim, input.ndim, function)
     wanted = input.dtype if dtype is None else as_numpy_dtype(dtype, function)
@@ -66,7 +66,7 @@ def _shifted(xp: Any, function: str, input: Any, dim: Any, dtype: Any) -> tuple[
 
 
 @primitive(out=True)
-def softmax(xp: Any, input: Tensor, dim: int, dtype: Dtype | None = None) -> Tensor:
+def softmax(xp: Namespace, input: Array, dim: int, dtype: Dtype | None = None) -> Array:
     """Return the softmax along `dim`: exponentials divided by their sum.
 
     `dtype` converts the input first; without it integers are refused with a NotImplementedError.
@@ -84,12 +84,12 @@ def softmax(xp: Any, input: Tensor, dim: int, dtype: Dtype | None = None) -> Ten
     return converted(xp, result, wanted)
 
 
-def _softmax_backward(grad: Any, result: Any, dim: int) -> Any:
+def _softmax_backward(grad: Tensor, result: Tensor, dim: int) -> Tensor:
     weighted = grad * result
     return weighted - result * weighted.sum(dim, True)
 
 
-def _raw_softmax_backward(grad: Any, result: Any, dim: int) -> Any:
+def _raw_softmax_backward(grad: Array, result: Array, dim: int) -> Any:
     if dim in (-1, result.ndim - 1) and grad.dtype is result.dtype:
         upstream, rows = rows_of_last(grad), rows_of_last(result)
         if upstream is not None and rows is not None:
@@ -108,7 +108,7 @@ raw_derivatives(softmax, input=lambda grad, result, dim: _raw_softmax_backward(g
 
 
 @primitive(out=True)
-def log_softmax(xp: Any, input: Tensor, dim: int, dtype: Dtype | None = None) -> Tensor:
+def log_softmax(xp: Namespace, input: Array, dim: int, dtype: Dtype | None = None) -> Array:
     """Return the logarithm of `softmax` along `dim`, computed without overflow.
 
     `dtype` converts the input first; without it integers are refused with a NotImplementedError.

@@ -14,7 +14,7 @@ from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.tensor.creation.from_data import tensor as make_tensor
 from tensorlike.tensor.declarations.declare import composite, derivatives, internal, primitive, undispatched
 from tensorlike.tensor.declarations.runtime import device_guard, dtype_name, write_out, wrong_type
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..indexing.gather import pick_along, place_picked
 from ..shared import require_tensor
@@ -42,7 +42,9 @@ _FLOAT32 = np.dtype(np.float32)
 # ----------------------------------------------------------------------------------------------------- variances
 
 
-def _spread_arguments(function: str, dim: Any, unbiased: Any, correction: Any) -> tuple[Any, float]:
+def _spread_arguments(
+    function: str, dim: int | Sequence[int] | None, unbiased: bool | None, correction: float | None
+) -> tuple[Any, float]:
     """Return the dimensions and the correction: PyTorch takes `unbiased` in the place of `dim`, or after it."""
     if isinstance(dim, bool):
         if unbiased is not None:
@@ -59,8 +61,9 @@ def _spread_arguments(function: str, dim: Any, unbiased: Any, correction: Any) -
 
 
 def _variance(
-    xp: Any, function: str, input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
-) -> tuple[Any, Any]:
+    xp: Namespace, function: str, input: Array, dim: int | Sequence[int] | None, unbiased: bool | None, keepdim: bool,
+    correction: float | None,
+) -> tuple[Any, Any]:  # fmt: skip
     """Return the variance and the mean, in float32 for half precision."""
     dim, taken = _spread_arguments(function, dim, unbiased, correction)
     if input.dtype.kind in "biu":
@@ -88,13 +91,16 @@ def _variance(
     return variance, mean if keepdim else mean.reshape(variance.shape)
 
 
-def _real_like(dtype: Any) -> Any:
+def _real_like(dtype: np.dtype[Any]) -> np.dtype[Any]:
     if dtype.kind != "c":
         return dtype
     return np.dtype(np.float32 if dtype.itemsize == 8 else np.float64)
 
 
-def _variance_backward(grad: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> Any:
+def _variance_backward(
+    grad: Tensor, input: Tensor, dim: int | Sequence[int] | None, unbiased: bool | None, keepdim: bool,
+    correction: float | None,
+) -> Tensor:  # fmt: skip
     dim, taken = _spread_arguments("var", dim, unbiased, correction)
     shape = tuple(input.shape)
     freedom = count_of(shape, dim) - taken
@@ -103,14 +109,17 @@ def _variance_backward(grad: Any, input: Any, dim: Any, unbiased: Any, keepdim: 
 
 
 def _deviation_backward(
-    grad: Any, input: Any, result: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any
-) -> Any:
+    grad: Tensor, input: Tensor, result: Tensor, dim: int | Sequence[int] | None, unbiased: bool | None, keepdim: bool,
+    correction: float | None,
+) -> Tensor:  # fmt: skip
     is_zero = result == 0
     halved = (grad / (result.masked_fill(is_zero, 1) * 2)).masked_fill(is_zero, 0)
     return _variance_backward(halved, input, dim, unbiased, keepdim, correction)
 
 
-def _mean_backward(grad: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool) -> Any:
+def _mean_backward(
+    grad: Tensor, input: Tensor, dim: int | Sequence[int] | None, unbiased: bool | None, keepdim: bool
+) -> Tensor:
     dim, _ = _spread_arguments("var", dim, unbiased, None)
     shape = tuple(input.shape)
     return expanded(grad / count_of(shape, dim), shape, dim, keepdim)
@@ -118,14 +127,9 @@ def _mean_backward(grad: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool
 
 @primitive(out="cast")
 def var(
-    xp: Any,
-    input: Tensor,
-    dim: int | Sequence[int] | bool | None = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
-    correction: float | None = None,
-) -> Tensor:
+    xp: Namespace, input: Array, dim: int | Sequence[int] | bool | None = None, unbiased: bool | None = None,
+    keepdim: bool = False, *, correction: float | None = None,
+) -> Array:  # fmt: skip
     """Return the variance over the dimensions `dim`, or over all: the sum of squared deviations, divided by their
     number minus `correction`.
 
@@ -144,14 +148,9 @@ derivatives(var, input=_variance_backward)
 
 @primitive(out="cast")
 def std(
-    xp: Any,
-    input: Tensor,
-    dim: int | Sequence[int] | bool | None = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
-    correction: float | None = None,
-) -> Tensor:
+    xp: Namespace, input: Array, dim: int | Sequence[int] | bool | None = None, unbiased: bool | None = None,
+    keepdim: bool = False, *, correction: float | None = None,
+) -> Array:  # fmt: skip
     """Return the standard deviation over the dimensions `dim`, or over all: the square root of `var`.
 
     >>> tl.std(tl.tensor([[1.0, 3.0], [2.0, 2.0]]), dim=1)
@@ -166,14 +165,9 @@ derivatives(std, input=_deviation_backward)
 
 @primitive(several=True, method=False)
 def var_mean(
-    xp: Any,
-    input: Tensor,
-    dim: int | Sequence[int] | bool | None = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
-    correction: float | None = None,
-) -> tuple[Tensor, Tensor]:
+    xp: Namespace, input: Array, dim: int | Sequence[int] | bool | None = None, unbiased: bool | None = None,
+    keepdim: bool = False, *, correction: float | None = None,
+) -> tuple[Array, Array]:  # fmt: skip
     """Return the variance and the mean over the dimensions `dim`, or over all; see `var`.
 
     >>> tl.var_mean(tl.tensor([1.0, 2.0, 3.0]))
@@ -194,14 +188,9 @@ derivatives(
 
 @primitive(several=True, method=False)
 def std_mean(
-    xp: Any,
-    input: Tensor,
-    dim: int | Sequence[int] | bool | None = None,
-    unbiased: bool | None = None,
-    keepdim: bool = False,
-    *,
-    correction: float | None = None,
-) -> tuple[Tensor, Tensor]:
+    xp: Namespace, input: Array, dim: int | Sequence[int] | bool | None = None, unbiased: bool | None = None,
+    keepdim: bool = False, *, correction: float | None = None,
+) -> tuple[Array, Array]:  # fmt: skip
     """Return the standard deviation and the mean over the dimensions `dim`, or over all; see `std`.
 
     >>> tl.std_mean(tl.tensor([1.0, 2.0, 3.0]))
@@ -224,14 +213,14 @@ derivatives(
 # ------------------------------------------------------------------------------------------------- medians and modes
 
 
-def _along_last(xp: Any, function: str, input: Any, dim: Any) -> tuple[Any, int]:
+def _along_last(xp: Namespace, function: str, input: Array, dim: int) -> tuple[Any, int]:
     """Return the input with `dim` moved to the end (a zero-dimensional one as a line of one element), and `dim`."""
     axis = one_axis(dim, input.ndim, function)
     nonempty(function, input.shape, axis)
     return (xp.moveaxis(input, axis, -1) if input.ndim else input.reshape(1)), axis
 
 
-def _picked(xp: Any, lines: Any, places: Any, axis: int, keepdim: bool, scalar: bool) -> tuple[Any, Any]:
+def _picked(xp: Namespace, lines: Array, places: Array, axis: int, keepdim: bool, scalar: bool) -> tuple[Any, Any]:
     """Return the elements at one index of each line, and the indices, in the shape of the reduction's result."""
     values = xp.take_along_axis(lines, places, -1)
     if scalar:
@@ -241,7 +230,7 @@ def _picked(xp: Any, lines: Any, places: Any, axis: int, keepdim: bool, scalar: 
     return values[..., 0], places[..., 0]
 
 
-def _middle(xp: Any, lines: Any, skip_nan: bool) -> Any:
+def _middle(xp: Namespace, lines: Array, skip_nan: bool) -> Array:
     """Return the index of the median of each line, the lower of two."""
     lines = comparable(lines)
     count = lines.shape[-1]
@@ -250,7 +239,7 @@ def _middle(xp: Any, lines: Any, skip_nan: bool) -> Any:
         return xp.zeros((*lines.shape[:-1], 1), _INT64)
     if missing is None or not skip_nan:
         half = (count - 1) // 2
-        places = xp.argpartition(lines, half, -1)[..., half : half + 1]
+        places: Array = xp.argpartition(lines, half, -1)[..., half : half + 1]
         if missing is not None:
             found = xp.any(missing, axis=-1)[..., None]
             places = xp.where(found, xp.argmax(missing, axis=-1)[..., None], places)
@@ -260,14 +249,16 @@ def _middle(xp: Any, lines: Any, skip_nan: bool) -> Any:
     return xp.take_along_axis(xp.argsort(lines, -1, kind="stable"), half, -1)
 
 
-def _median_along(xp: Any, function: str, input: Any, dim: Any, keepdim: bool, skip_nan: bool) -> tuple[Any, Any]:
+def _median_along(
+    xp: Namespace, function: str, input: Array, dim: int, keepdim: bool, skip_nan: bool
+) -> tuple[Any, Any]:
     if input.dtype.kind in "bc":
         unsupported(function, input.dtype)
     lines, axis = _along_last(xp, function, input, dim)
     return _picked(xp, lines, _middle(xp, lines, skip_nan), axis, keepdim, not input.ndim)
 
 
-def _median_all(xp: Any, function: str, input: Any, skip_nan: bool) -> Any:
+def _median_all(xp: Namespace, function: str, input: Array, skip_nan: bool) -> Array:
     if input.dtype.kind in "bc":
         unsupported(function, input.dtype)
     if not input.size:
@@ -277,25 +268,25 @@ def _median_all(xp: Any, function: str, input: Any, skip_nan: bool) -> Any:
 
 
 @internal(name="median", several=("values", "indices"), out=True)
-def _median_dim(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+def _median_dim(xp: Namespace, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """Return the medians along `dim` and their indices."""
     return _median_along(xp, "median", input, dim, keepdim, False)
 
 
 @internal(name="nanmedian", several=("values", "indices"), out=True)
-def _nanmedian_dim(xp: Any, input: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+def _nanmedian_dim(xp: Namespace, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """Return the medians of the elements along `dim` that are not NaN, and their indices."""
     return _median_along(xp, "nanmedian", input, dim, keepdim, True)
 
 
 @internal(name="median_all", out=True)
-def _median_of_all(xp: Any, input: Tensor) -> Tensor:
+def _median_of_all(xp: Namespace, input: Array) -> Array:
     """Return the median of all elements."""
     return _median_all(xp, "median", input, False)
 
 
 @internal(name="nanmedian_all", out=True)
-def _nanmedian_of_all(xp: Any, input: Tensor) -> Tensor:
+def _nanmedian_of_all(xp: Namespace, input: Array) -> Array:
     """Return the median of all elements that are not NaN."""
     return _median_all(xp, "nanmedian", input, True)
 
@@ -309,7 +300,9 @@ _KERNELS = {
 }
 
 
-def _overloaded(function: str, input: Any, dim: Any, keepdim: bool, out: Any) -> Any:
+def _overloaded(
+    function: str, input: Tensor, dim: int | None, keepdim: bool, out: Tensor | tuple[Tensor, ...] | None
+) -> Any:
     require_tensor(function, input)
     of_all, along = _KERNELS[function]
     if dim is None:
@@ -370,7 +363,7 @@ def nanmedian(
 _INSERTED = 16
 
 
-def _inserted(xp: Any, lines: Any) -> Any:
+def _inserted(xp: Namespace, lines: Any) -> Any:
     """Return the order after an insertion sort of each line by `<`, where an element passes a NaN only to the front."""
     ordered = lines
     places = xp.arange(lines.shape[-1])
@@ -389,7 +382,7 @@ def _inserted(xp: Any, lines: Any) -> Any:
 
 
 @primitive(several=("values", "indices"), out=True)
-def mode(xp: Any, input: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+def mode(xp: Namespace, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     """Return the most frequent elements along `dim`, the smallest of several, and where each occurs last.
 
     A NaN is equal to no other element, so that each counts as one that occurs once. In lines of up to 16 elements, NaN
@@ -433,7 +426,7 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 def _quantile(
     function: str, input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, out: Any, skip_nan: bool
-) -> Any:
+) -> Tensor:
     if not hasattr(input, "_tl_data"):
         wrong_type(function, "input", 1, input)
     dtype = input._tl_data.dtype
@@ -544,7 +537,7 @@ def nanquantile(
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, out, True)
 
 
-def _check_weights(argument: str, weights: Any, count: int, kinds: str, what: str) -> None:
+def _check_weights(argument: str, weights: Tensor | None, count: int, kinds: str, what: str) -> None:
     if weights is None:
         return
     if weights.dim() > 1:
@@ -595,7 +588,7 @@ def cov(
         weights = aweights if weights is None else weights * aweights
     if weights is not None:
         weights = weights.reshape(-1)
-    total = count if weights is None else weights.sum()
+    total: Any = count if weights is None else weights.sum()
     mean = (rows if weights is None else rows * weights).sum(1, keepdim=True) / total
     if correction == 0 or weights is None or aweights is None:
         freedom = total - correction
@@ -611,7 +604,7 @@ def cov(
     away = rows - mean
     product = away.matmul((away if weights is None else away * weights).t().conj())
     # A quotient by the Python number 0 is nan or infinite, as it is by a tensor.
-    return product.div(freedom).squeeze()
+    return product.div(freedom).squeeze()  # type: ignore[no-any-return]
 
 
 @composite(method=True)

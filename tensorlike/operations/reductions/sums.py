@@ -23,7 +23,7 @@ from tensorlike.tensor.declarations.runtime import dtype_name, guarded, spelled,
 from tensorlike.tensor.dims import shape_of, size_argument
 from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..shape.joining import cat
 from .axes import converted, count_of, expanded, is_half, one_axis, raw_expanded, reduced_axes, restored
@@ -39,11 +39,13 @@ _SUMMED = frozenset("fdFD")
 _LARGE = 1 << 20
 
 
-def _sum_dtype(dtype: Any) -> Any:
+def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return _INT64 if dtype.kind in "biu" else dtype
 
 
-def _accumulated(xp: Any, ufunc: Any, array: Any, axes: Any, keepdim: bool, dtype: Any) -> Any:
+def _accumulated(
+    xp: Namespace, ufunc: Any, array: Array, axes: int | Sequence[int] | None, keepdim: bool, dtype: np.dtype[Any]
+) -> Array:
     """Reduce in `dtype`, half precision in float32."""
     array = converted(xp, array, dtype) if not np.can_cast(array.dtype, dtype, "same_kind") else array
     if is_half(dtype):
@@ -55,19 +57,15 @@ def _accumulated(xp: Any, ufunc: Any, array: Any, axes: Any, keepdim: bool, dtyp
     if ufunc is np.add and array.dtype is dtype and not keepdim:
         result = summed(array, axes)
         if result is not None:
-            return result
-    return ufunc.reduce(array, axes, dtype, None, keepdim)
+            return result  # type: ignore[no-any-return]
+    return ufunc.reduce(array, axes, dtype, None, keepdim)  # type: ignore[no-any-return]
 
 
 @primitive(out="dtype", linear_in=("input",))
 def sum(
-    xp: Any,
-    input: Tensor,
-    dim: int | Sequence[int] | None = None,
-    keepdim: bool = False,
-    *,
+    xp: Namespace, input: Array, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
     dtype: Dtype | None = None,
-) -> Tensor:
+) -> Array:  # fmt: skip
     """Return the sum of all elements, or over the dimensions `dim`.
 
     Integers and booleans are summed in int64, half precision in float32; `dtype` converts the input first.
@@ -77,15 +75,15 @@ def sum(
     """
     if dtype is None and input.dtype.char in _SUMMED and input.size < _LARGE:
         if dim is None and not keepdim:
-            return xp.add.reduce(input, None, None, xp.empty((), input.dtype))
+            return xp.add.reduce(input, None, None, xp.empty((), input.dtype))  # type: ignore[no-any-return]
         if type(dim) is int:
             result = None
             if not keepdim and -input.ndim <= dim < input.ndim:
                 result = summed(input, (dim + input.ndim if dim < 0 else dim,))
             if result is not None:
-                return result
+                return result  # type: ignore[no-any-return]
             try:
-                return xp.add.reduce(input, dim, None, None, keepdim)
+                return xp.add.reduce(input, dim, None, None, keepdim)  # type: ignore[no-any-return]
             except ValueError:
                 pass  # Out of range, or of a zero-dimensional array on a GPU: told apart below.
     wanted = _sum_dtype(input.dtype) if dtype is None else as_numpy_dtype(dtype, "sum")
@@ -102,13 +100,9 @@ raw_derivatives(sum, input=raw_expanded)
 
 @primitive(out="cast")
 def nansum(
-    xp: Any,
-    input: Tensor,
-    dim: int | Sequence[int] | None = None,
-    keepdim: bool = False,
-    *,
+    xp: Namespace, input: Array, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
     dtype: Dtype | None = None,
-) -> Tensor:
+) -> Array:  # fmt: skip
     """Return the sum of all elements, or over the dimensions `dim`, where NaN counts as zero.
 
     Complex tensors are refused with a RuntimeError.
@@ -138,13 +132,9 @@ derivatives(
 
 @primitive(out="cast", linear_in=("input",))
 def mean(
-    xp: Any,
-    input: Tensor,
-    dim: int | Sequence[int] | None = None,
-    keepdim: bool = False,
-    *,
+    xp: Namespace, input: Array, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
     dtype: Dtype | None = None,
-) -> Tensor:
+) -> Array:  # fmt: skip
     """Return the mean of all elements, or over the dimensions `dim`.
 
     Integers are refused with a RuntimeError unless `dtype` converts them; the mean of no elements is NaN.
@@ -155,12 +145,12 @@ def mean(
     """
     if dtype is None and input.dtype.char in _SUMMED and input.size < _LARGE:
         if dim is None and not keepdim:
-            result = xp.add.reduce(input, None, None, xp.empty((), input.dtype))
+            result: Array = xp.add.reduce(input, None, None, xp.empty((), input.dtype))
             result /= input.size
             return result
         if type(dim) is int and input.ndim:
             try:
-                return xp.add.reduce(input, dim, None, None, keepdim) / input.shape[dim]
+                return xp.add.reduce(input, dim, None, None, keepdim) / input.shape[dim]  # type: ignore[no-any-return]
             except (ValueError, IndexError):
                 pass
     wanted = input.dtype if dtype is None else as_numpy_dtype(dtype, "mean")
@@ -216,8 +206,8 @@ def nanmean(
 
 @primitive(out="dtype")
 def prod(
-    xp: Any, input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Dtype | None = None
-) -> Tensor:
+    xp: Namespace, input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: Dtype | None = None
+) -> Array:
     """Return the product of all elements, or over the dimension `dim`.
 
     Integers and booleans are multiplied in int64; `dtype` converts the input first.
@@ -234,7 +224,7 @@ def prod(
     return _accumulated(xp, xp.multiply, input, axis, keepdim, wanted)
 
 
-def _prod_backward(grad: Any, input: Any, result: Any, dim: int | None, keepdim: bool) -> Any:
+def _prod_backward(grad: Tensor, input: Tensor, result: Tensor, dim: int | None, keepdim: bool) -> Any:
     shape = tuple(input.shape)
     if not shape:
         return grad
@@ -247,7 +237,7 @@ def _prod_backward(grad: Any, input: Any, result: Any, dim: int | None, keepdim:
 
 
 @guarded
-def products_of_others(input: Any, product: Any, dim: int) -> Any:
+def products_of_others(input: Tensor, product: Tensor, dim: int) -> Tensor:
     """Return for each element the product of the others along `dim`, with right derivatives of any order at zeros."""
     zeros = input._tl_data == 0
     if not zeros.any():
@@ -269,7 +259,9 @@ derivatives(prod, input=_prod_backward)
 # ---------------------------------------------------------------------------------------------------------- truth
 
 
-def _truth(xp: Any, ufunc: Any, function: str, input: Any, dim: Any, keepdim: bool) -> Any:
+def _truth(
+    xp: Namespace, ufunc: Any, function: str, input: Array, dim: int | Sequence[int] | None, keepdim: bool
+) -> Any:
     if input.dtype is _BOOL and (dim is None or type(dim) is int):
         try:
             return ufunc.reduce(input, dim, None, None, keepdim)
@@ -284,7 +276,7 @@ def _truth(xp: Any, ufunc: Any, function: str, input: Any, dim: Any, keepdim: bo
 
 
 @primitive(differentiable=False, out="truth")
-def all(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+def all(xp: Namespace, input: Array, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Array:
     """Return whether all elements are true, that is not zero, overall or along the dimensions `dim`.
 
     The result is boolean, and uint8 for uint8; `dim=()` reduces nothing.
@@ -292,11 +284,11 @@ def all(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None, keepdim:
     >>> tl.all(tl.tensor([[True, False], [True, True]]), dim=1)
     tensor([False,  True])
     """
-    return _truth(xp, xp.logical_and, "all", input, dim, keepdim)
+    return _truth(xp, xp.logical_and, "all", input, dim, keepdim)  # type: ignore[no-any-return]
 
 
 @primitive(differentiable=False, out="truth")
-def any(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+def any(xp: Namespace, input: Array, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Array:
     """Return whether any element is true, that is not zero, overall or along the dimensions `dim`.
 
     The result is boolean, and uint8 for uint8; `dim=()` reduces nothing.
@@ -304,24 +296,24 @@ def any(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None, keepdim:
     >>> tl.any(tl.tensor([[True, False], [False, False]]), dim=1)
     tensor([ True, False])
     """
-    return _truth(xp, xp.logical_or, "any", input, dim, keepdim)
+    return _truth(xp, xp.logical_or, "any", input, dim, keepdim)  # type: ignore[no-any-return]
 
 
 @primitive(differentiable=False)
-def count_nonzero(xp: Any, input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+def count_nonzero(xp: Namespace, input: Array, dim: int | Sequence[int] | None = None) -> Array:
     """Return how many elements are not zero, overall or along the dimensions `dim`, as int64.
 
     >>> tl.count_nonzero(tl.tensor([[1, 0], [2, 3]]), dim=0)
     tensor([2, 1])
     """
-    return xp.add.reduce(input != 0, reduced_axes(dim, input.ndim, "count_nonzero"), _INT64)
+    return xp.add.reduce(input != 0, reduced_axes(dim, input.ndim, "count_nonzero"), _INT64)  # type: ignore[no-any-return]
 
 
 # --------------------------------------------------------------------------------------------- undoing broadcasting
 
 
 @internal(name="sum_to_size", own_layout=True, linear_in=("input",))
-def _summed_to(xp: Any, input: Tensor, size: tuple[int, ...]) -> Tensor:
+def _summed_to(xp: Namespace, input: Array, size: tuple[int, ...]) -> Array:
     """Return the tensor summed to the shape `size`."""
     before = input.shape
     lead = len(before) - len(size)
@@ -341,7 +333,7 @@ def _summed_to(xp: Any, input: Tensor, size: tuple[int, ...]) -> Tensor:
     if dtype is not input.dtype or is_half(dtype) or input.size > _LARGE:
         return xp.asarray(_accumulated(xp, xp.add, input, tuple(axes), False, dtype)).reshape(size)
     result = summed(input, axes)
-    return (xp.add.reduce(input, tuple(axes)) if result is None else result).reshape(size)
+    return (xp.add.reduce(input, tuple(axes)) if result is None else result).reshape(size)  # type: ignore[no-any-return]
 
 
 derivatives(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, overload
 
@@ -22,7 +22,7 @@ from tensorlike.tensor.declarations.runtime import (
     type_name,
 )
 from tensorlike.tensor.dims import one_dim
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..indexing.basic import writable
 from ..shared import require_tensor
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import no
     from ..indexing.getitem import elements
     from .joining import stack
 
-_reshape = undispatched(reshape)
+_reshape: Callable[..., Tensor] = undispatched(reshape)
 
 
 def expanded_shape(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
@@ -66,7 +66,7 @@ def expanded_shape(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, 
 
 
 @primitive(function=False, view=True, variadic="size")
-def expand(xp: Any, input: Tensor, size: Sequence[int]) -> Tensor:
+def expand(xp: Namespace, input: Array, size: Sequence[int]) -> Array:
     """Return a view of this tensor with its dimensions of size 1 expanded, and new ones in front, without copying.
 
     -1 leaves a dimension as it is. Raises RuntimeError when the sizes do not match.
@@ -80,7 +80,7 @@ def expand(xp: Any, input: Tensor, size: Sequence[int]) -> Tensor:
 
 derivatives(expand, input=lambda grad: grad)
 
-_expand = undispatched(expand)
+_expand: Callable[..., Tensor] = undispatched(expand)
 
 
 @tensor_method(composite=False, linear_in=("self",))
@@ -134,7 +134,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     return tuple(x if x._tl_data.shape == shape else _expand(x, shape) for x in found)
 
 
-def shared_shape(function: str, *arrays: Any) -> tuple[int, ...]:
+def shared_shape(function: str, *arrays: Array) -> tuple[int, ...]:
     """Return the shape that the shapes of `arrays` broadcast to; RuntimeError when there is none."""
     try:
         return np.broadcast_shapes(*(a.shape for a in arrays))
@@ -146,7 +146,7 @@ def shared_shape(function: str, *arrays: Any) -> tuple[int, ...]:
 
 
 @primitive(function=False, variadic="repeats", linear_in=("input",))
-def repeat(xp: Any, input: Tensor, repeats: Sequence[int]) -> Tensor:
+def repeat(xp: Namespace, input: Array, repeats: Sequence[int]) -> Array:
     """Tile this tensor: return `repeats` copies of it side by side along each dimension.
 
     Raises RuntimeError for fewer numbers than dimensions.
@@ -163,10 +163,10 @@ def repeat(xp: Any, input: Tensor, repeats: Sequence[int]) -> Tensor:
         )
     if any(n < 0 for n in counts):
         raise RuntimeError(f"repeat(): Trying to create tensor with negative dimension: repeats={list(counts)}")
-    return xp.tile(input, counts)
+    return xp.tile(input, counts)  # type: ignore[no-any-return]
 
 
-def _repeated_sum(grad: Any, shape: tuple[int, ...], repeats: Any) -> Any:
+def _repeated_sum(grad: Tensor, shape: tuple[int, ...], repeats: int | Sequence[int]) -> Tensor:
     counts = sizes(repeats, "repeat", "repeats")
     padded = (1,) * (len(counts) - len(shape)) + tuple(shape)
     pairs = [n for pair in zip(counts, padded, strict=True) for n in pair]
@@ -177,10 +177,10 @@ def _repeated_sum(grad: Any, shape: tuple[int, ...], repeats: Any) -> Any:
 
 derivatives(repeat, input=lambda grad, input_shape, repeats: _repeated_sum(grad, input_shape, repeats))
 
-_repeat = undispatched(repeat)
+_repeat: Callable[..., Tensor] = undispatched(repeat)
 
 
-def _tiled(input: Any, dims: Any) -> Any:
+def _tiled(input: Tensor, dims: Sequence[int | tuple[int, ...]]) -> Tensor:
     [tensor] = _all_of((input,), "tile")
     counts = sizes(dims, "tile", "dims")
     return _repeat(input, (1,) * (tensor._tl_data.ndim - len(counts)) + counts)
@@ -231,7 +231,7 @@ def repeat_interleave(
                 "repeat_interleave() received an invalid combination of arguments: a dim, but no repeats; give both, "
                 "or neither"
             )
-        counts = _counts(input)
+        counts: Any = _counts(input)
         return wrap(_sized(_repeated(counts, counts.shape[0], counts), output_size))
     if dim is None:
         tensor, dim = _reshape(tensor, (tensor._tl_data.size,)), 0
@@ -254,7 +254,7 @@ def repeat_interleave(
     return undispatched(index_select)(tensor, where, wrap(places))
 
 
-def _sized(indices: Any, output_size: int | None) -> Any:
+def _sized(indices: Array, output_size: int | None) -> Array:
     """Return the indices after checking their number against `output_size`, if that is given."""
     if output_size is not None and indices.shape[0] != output_size:
         raise RuntimeError(
@@ -265,7 +265,7 @@ def _sized(indices: Any, output_size: int | None) -> Any:
 
 
 @guarded
-def _repeated(array: Any, size: int, counts: Any) -> Any:
+def _repeated(array: Array, size: int, counts: Array | int) -> Any:
     """Return the numbers up to `size`, each repeated by its number in `counts`, on the device of `array`."""
     xp = namespace_of(array)
     if not isinstance(counts, int):
@@ -274,7 +274,7 @@ def _repeated(array: Any, size: int, counts: Any) -> Any:
 
 
 @guarded
-def _counts(repeats: Any) -> Any:
+def _counts(repeats: Tensor) -> Any:
     array = repeats._tl_data
     if array.ndim > 1:
         raise RuntimeError(f"repeats must be 0-dim or 1-dim tensor, got one of shape {list(array.shape)}")
@@ -346,7 +346,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
         if x._tl_data.ndim != 1:
             raise RuntimeError(f"cartesian_prod(): Expect a 1D vector, but got shape {list(x._tl_data.shape)}")
     if len(found) == 1:
-        return found[0]
+        return found[0]  # type: ignore[no-any-return]
     grids = undispatched(meshgrid)(*found, indexing="ij")
     return undispatched(stack)([_reshape(g, (-1,) if g._tl_data.size else (0,)) for g in grids], 1)
 
@@ -376,7 +376,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return elements(input, [wrap(grid[:, kept].T)], [0])
 
 
-def _at_least(tensors: tuple[Any, ...], function: str, reshaped: Any) -> Any:
+def _at_least(tensors: tuple[Any, ...], function: str, reshaped: Callable[..., Any]) -> Tensor | tuple[Tensor, ...]:
     found = [reshaped(x, x._tl_data.shape) for x in _all_of(tensors, function)]
     return found[0] if len(tensors) == 1 and isinstance(tensors[0], TensorBase) else tuple(found)
 
@@ -426,7 +426,7 @@ def atleast_3d(*tensors: Tensor) -> Any:
     tensorlike.Size([1, 2, 1])
     """
 
-    def shaped(x: Any, shape: tuple[int, ...]) -> Any:
+    def shaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
         if len(shape) > 2:
             return x
         return _reshape(x, {0: (1, 1, 1), 1: (1, *shape, 1), 2: (*shape, 1)}[len(shape)])

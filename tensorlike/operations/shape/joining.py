@@ -21,7 +21,7 @@ from tensorlike.tensor.declarations.runtime import dtype_name, many, promote_ari
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.layouts import format_of, laid_out
 from tensorlike.tensor.promotion import result_type
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..indexing.basic import along, part, slice_view
 from ..shared import require_tensor
@@ -43,7 +43,7 @@ def _is_legacy_empty(shape: tuple[int, ...]) -> bool:
     method=False, out="joined", own_layout=True, aliases=("concat", "concatenate"), linear_in=("tensors",),
     disjoint=("tensors",),
 )  # fmt: skip
-def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+def cat(xp: Namespace, tensors: Sequence[Array], dim: int = 0) -> Array:
     """Return the tensors joined along dimension `dim`, in their common dtype.
 
     All other dimensions must agree, or RuntimeError is raised; tensors of shape [0] are ignored. Raises ValueError for
@@ -88,13 +88,13 @@ def cat(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return _laid_out(xp.concatenate(kept, axis=where), kept)
 
 
-def _laid_out(result: Any, arrays: Sequence[Any]) -> Any:
+def _laid_out(result: Array, arrays: Sequence[Any]) -> Array:
     """Return joined images in the memory format that all of them have; contiguous where they differ."""
     name = format_of(arrays[0])
     return laid_out(result, name if name is None or all(format_of(a) == name for a in arrays) else None)
 
 
-def _pieces(grad: Any, shapes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
+def _pieces(grad: Tensor, shapes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
     """Split a gradient into those of the joined tensors."""
     where = one_dim(dim, grad._tl_data.ndim)
     start = 0
@@ -110,11 +110,11 @@ def _pieces(grad: Any, shapes: Sequence[tuple[int, ...]], dim: int) -> list[Any]
 
 derivatives(cat, tensors=lambda grad, tensors_shape, dim: _pieces(grad, tensors_shape, dim))
 
-_cat = undispatched(cat)
+_cat: Callable[..., Tensor] = undispatched(cat)
 
 
 @primitive(method=False, out="joined", linear_in=("tensors",), disjoint=("tensors",))
-def stack(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+def stack(xp: Namespace, tensors: Sequence[Array], dim: int = 0) -> Array:
     """Return tensors of one shape joined along a new dimension `dim`, in their common dtype.
 
     Raises RuntimeError when the shapes differ, or for no tensors at all.
@@ -144,7 +144,7 @@ def stack(xp: Any, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 derivatives(stack, tensors=lambda grad, dim: list(grad.unbind(dim)))
 
 
-def _arranged(tensors: Any, function: str, at_least: Any) -> list[Any]:
+def _arranged(tensors: Tensor | Sequence[Tensor], function: str, at_least: Callable[..., Any]) -> list[Any]:
     many(function, "tensors", 1, tensors)
     if not tensors:
         raise RuntimeError(f"{function} expects a non-empty TensorList")
@@ -200,7 +200,7 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
 
 
 @internal(name="block_diag", linear_in=("tensors",))
-def _block_diag(xp: Any, tensors: Sequence[Tensor]) -> Tensor:
+def _block_diag(xp: Namespace, tensors: Sequence[Array]) -> Array:
     """Return a matrix with matrices along its diagonal."""
     arrays = promote_arithmetic("block_diag", xp, list(tensors))
     result = xp.zeros(tuple(sum(a.shape[d] for a in arrays) for d in (0, 1)), arrays[0].dtype)
@@ -212,7 +212,7 @@ def _block_diag(xp: Any, tensors: Sequence[Tensor]) -> Tensor:
     return result
 
 
-def _blocks(grad: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+def _blocks(grad: Tensor, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
     row = column = 0
     blocks = []
     for rows, columns in shapes:
@@ -246,21 +246,21 @@ def block_diag(*tensors: Tensor) -> Tensor:
     # Tensors without dimensions give way to others, which they no longer do as matrices.
     dtype = result_type(*[x._tl_data for x in tensors])
     kept = [x if x._tl_data.dtype == dtype else x._tl_cast(dtype) for x in tensors]
-    return undispatched(_block_diag)(undispatched(atleast_2d)(kept))
+    return undispatched(_block_diag)(undispatched(atleast_2d)(kept))  # type: ignore[call-overload]
 
 
 # ----------------------------------------------------------------------------------------------------------- splitting
 
 
 @internal(name="split", several=True, view=True)
-def _split(xp: Any, input: Tensor, sizes: Sequence[int], dim: int) -> Tensor:
+def _split(xp: Namespace, input: Array, sizes: Sequence[int], dim: int) -> Tensor:
     """Return the parts of `input` of the given sizes along a dimension, as views."""
     start = 0
     parts = []
     for size in sizes:
         parts.append(input[along(dim, slice(start, start + size))])
         start += size
-    return parts
+    return parts  # type: ignore[return-value]
 
 
 derivatives(_split, input=lambda grads, dim: undispatched(cat)(grads, dim))
@@ -268,7 +268,7 @@ derivatives(_split, input=lambda grads, dim: undispatched(cat)(grads, dim))
 _split_view: Callable[..., tuple[Any, ...]] = undispatched(_split)
 
 
-def _with_sizes(tensor: Any, sizes: Any, dim: int, function: str) -> tuple[Any, ...]:
+def _with_sizes(tensor: Tensor, sizes: Any, dim: int, function: str) -> tuple[Any, ...]:
     shape = tensor._tl_data.shape
     if not shape:
         raise RuntimeError(f"{function} expects at least a 1-dimensional tensor")
@@ -364,7 +364,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @primitive(several=True, view=True)
-def unbind(xp: Any, input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+def unbind(xp: Namespace, input: Array, dim: int = 0) -> tuple[Array, ...]:
     """Remove dimension `dim`; return a tuple of views, one for each index.
 
     Raises IndexError for a tensor without dimensions.
@@ -376,7 +376,7 @@ def unbind(xp: Any, input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     where = one_dim(dim, input.ndim)
     lead = (slice(None),) * where
-    return tuple([input[(*lead, i, Ellipsis)] for i in range(input.shape[where])])
+    return tuple([input[(*lead, i, Ellipsis)] for i in range(input.shape[where])])  # type: ignore[arg-type]
 
 
 derivatives(unbind, input=lambda grads, dim: undispatched(stack)(grads, dim))
@@ -402,7 +402,7 @@ def _sections(value: Any, function: str) -> Any:
     return operator.index(value)
 
 
-def _cut(tensor: Any, sections: Any, dim: int) -> tuple[Any, ...]:
+def _cut(tensor: Tensor, sections: int | list[int], dim: int) -> tuple[Any, ...]:
     total = tensor._tl_data.shape[dim]
     if isinstance(sections, int):
         size, larger = divmod(total, sections)
@@ -444,7 +444,7 @@ def tensor_split(
     return _cut(input, found, where)
 
 
-def _evenly(input: Any, given: Any, function: str, least: int, dim: int) -> tuple[Any, ...]:
+def _evenly(input: Tensor, given: int | Sequence[int], function: str, least: int, dim: int) -> tuple[Any, ...]:
     shape = require_tensor(function, input)._tl_data.shape
     if len(shape) < least:
         raise RuntimeError(

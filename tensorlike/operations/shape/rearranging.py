@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from tensorlike.tensor.dims import dim_tuple, one_dim
 from tensorlike.tensor.layouts import arranged, format_of, laid_out
 from tensorlike.tensor.memory.views import Geometry, Layout, geometry_of, layout_of
 from tensorlike.tensor.storage import bytes_of, owner_of
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..indexing.basic import along, part, select_view, slice_view, writable
 from ..memory.inplace import restructure, scatter_strided
@@ -51,7 +51,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     return part(select_view, input, along(where, place))
 
 
-def _narrowed(input: Any, dim: int, start: Any, length: int) -> tuple[Any, ...]:
+def _narrowed(input: Array, dim: int, start: Tensor | int, length: int) -> tuple[Any, ...]:
     shape = input.shape
     if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -84,7 +84,7 @@ def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
 
 
 @primitive(function=False, view=True)
-def unfold(xp: Any, input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+def unfold(xp: Namespace, input: Array, dimension: int, size: int, step: int) -> Array:
     """Return a view of the sliding windows of `size` elements, `step` apart, along a dimension, as a last dimension.
 
     Raises RuntimeError when `size` is larger than the dimension, or `step` is not positive.
@@ -109,11 +109,11 @@ def unfold(xp: Any, input: Tensor, dimension: int, size: int, step: int) -> Tens
     strides[where] = apart * step
     if not input.ndim:
         shape, strides = [], []
-    return xp.lib.stride_tricks.as_strided(array, (*shape, size), (*strides, apart))
+    return xp.lib.stride_tricks.as_strided(array, (*shape, size), (*strides, apart))  # type: ignore[no-any-return]
 
 
 @guarded
-def _refolded(grad: Any, shape: tuple[int, ...], dimension: int, step: int) -> Any:
+def _refolded(grad: Tensor, shape: tuple[int, ...], dimension: int, step: int) -> Tensor:
     """Sum, for each element, the gradients of all windows that contain it."""
     if not shape:
         return grad.sum()
@@ -129,15 +129,15 @@ derivatives(unfold, input=lambda grad, input_shape, dimension, step: _refolded(g
 
 
 @internal(name="as_strided", view=True)
-def _as_strided(xp: Any, input: Tensor, layout: Layout, geometry: Geometry, array: Any) -> Tensor:
+def _as_strided(xp: Namespace, input: Array, layout: Layout, geometry: Geometry, array: Any) -> Array:
     """Return a view of the memory of `input` with the given geometry, which is that of `array`."""
-    return array
+    return array  # type: ignore[no-any-return]
 
 
 derivatives(_as_strided, input=lambda grad, layout, geometry: undispatched(scatter_strided)(grad, layout, geometry))
 
 
-def _storage(array: Any) -> Any:
+def _storage(array: Array) -> Any:
     """Return the memory of an array as a contiguous array."""
     owner = owner_of(array)
     return owner if owner.flags.c_contiguous or owner.flags.f_contiguous else bytes_of(owner)
@@ -199,7 +199,7 @@ def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 
 @primitive(variadic="dims", own_layout=True, linear_in=("input",))
-def flip(xp: Any, input: Tensor, dims: Sequence[int]) -> Tensor:
+def flip(xp: Namespace, input: Array, dims: Sequence[int]) -> Array:
     """Return `input` with the order of its elements reversed along the dimensions `dims`.
 
     >>> tl.flip(tl.tensor([[1, 2], [3, 4]]), (1,))
@@ -215,7 +215,7 @@ def flip(xp: Any, input: Tensor, dims: Sequence[int]) -> Tensor:
 
 derivatives(flip, input=lambda grad, dims: grad.flip(dims))
 
-_flip = undispatched(flip)
+_flip: Callable[..., Tensor] = undispatched(flip)
 
 
 @composite(guard=False, method=True, linear_in=("input",))
@@ -247,7 +247,7 @@ def flipud(input: Tensor) -> Tensor:
     return _flip(input, (0,))
 
 
-def _pairs(input: Any, shifts: Any, dims: Any) -> tuple[list[int], list[int]]:
+def _pairs(input: Array, shifts: int | Sequence[int], dims: int | Sequence[int] | None) -> tuple[list[int], list[int]]:
     by = list(sizes(shifts, "roll", "shifts"))
     along_dims = [] if dims is None else list(sizes(dims, "roll", "dims"))
     if not by:
@@ -260,7 +260,7 @@ def _pairs(input: Any, shifts: Any, dims: Any) -> tuple[list[int], list[int]]:
 
 
 @primitive(own_layout=True, linear_in=("input",))
-def roll(xp: Any, input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
+def roll(xp: Namespace, input: Array, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Array:
     """Return `input` with its elements shifted along the dimensions `dims`, wrapping around at the ends.
 
     Without `dims` it is shifted as if it had one dimension. Raises RuntimeError when the numbers of shifts and
@@ -271,7 +271,7 @@ def roll(xp: Any, input: Tensor, shifts: int | Sequence[int], dims: int | Sequen
     """
     by, where = _pairs(input, shifts, dims)
     if not where:
-        return xp.roll(input, by[0])
+        return xp.roll(input, by[0])  # type: ignore[no-any-return]
     return laid_out(xp.roll(input, tuple(by), tuple(where)), format_of(input))
 
 
@@ -284,7 +284,7 @@ derivatives(
 
 
 @primitive(linear_in=("input",))
-def rot90(xp: Any, input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+def rot90(xp: Namespace, input: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:
     """Rotate `input` by `k` times 90 degrees in the plane of two dimensions, from the first to the second.
 
     Raises RuntimeError unless `dims` names two different dimensions.
@@ -304,7 +304,7 @@ def rot90(xp: Any, input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> T
         raise RuntimeError(
             f"rot90(): expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
-    return xp.rot90(input, k, (first, second)).copy(order="C")
+    return xp.rot90(input, k, (first, second)).copy(order="C")  # type: ignore[no-any-return]
 
 
 derivatives(rot90, input=lambda grad, k, dims: grad.rot90(-k, dims))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from tensorlike.autograd.tensor_base import version_counter, wrap
@@ -25,14 +25,14 @@ from tensorlike.tensor.dtypes import as_numpy_dtype
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.layouts import arranged, contiguous_format, format_name, is_arranged
 from tensorlike.tensor.tensor import Tensor as TensorType
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from ..indexing.basic import along
 from ..shared import as_number, require_tensor
 
 
 @primitive(own_layout=True, linear_in=("input",))
-def clone(xp: Any, input: Tensor, *, memory_format: Any = None) -> Tensor:
+def clone(xp: Namespace, input: Array, *, memory_format: Any = None) -> Array:
     """Return a copy of `input`, which gradients pass through.
 
     The order of the dimensions in memory is kept unless a `memory_format` asks for another.
@@ -47,7 +47,7 @@ def clone(xp: Any, input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 derivatives(clone, input=lambda grad: grad)
 
-_clone = undispatched(clone)
+_clone: Callable[..., Tensor] = undispatched(clone)
 
 
 @tensor_method(composite=False, linear_in=("self",))
@@ -105,7 +105,7 @@ def sizes(size: Any, function: str, argument: str) -> tuple[int, ...]:
 
 
 @primitive(view="maybe", variadic="shape")
-def reshape(xp: Any, input: Tensor, shape: Sequence[int]) -> Tensor:
+def reshape(xp: Namespace, input: Array, shape: Sequence[int]) -> Array:
     """Return the elements of `input` in the shape `shape`: a view where the memory allows it, else a copy.
 
     One size may be -1: it is inferred from the others. Raises RuntimeError when the sizes do not match.
@@ -127,11 +127,11 @@ def reshape(xp: Any, input: Tensor, shape: Sequence[int]) -> Tensor:
 
 derivatives(reshape, input=lambda grad, input_shape: grad.reshape(input_shape))
 
-_reshape = undispatched(reshape)
+_reshape: Callable[..., Tensor] = undispatched(reshape)
 
 
 @internal(name="view", view=True)
-def _view(xp: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
+def _view(xp: Namespace, input: Array, shape: tuple[int, ...]) -> Array:
     """Return a view of another shape."""
     result = input.reshape(shape)
     if result.size and not xp.may_share_memory(result, input):
@@ -146,10 +146,10 @@ def _view(xp: Any, input: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 derivatives(_view, input=lambda grad, input_shape: grad.reshape(input_shape))
 
-_view_as_shape = undispatched(_view)
+_view_as_shape: Callable[..., Tensor] = undispatched(_view)
 
 
-def _view_as_dtype(self: Any, dtype: Any) -> Any:
+def _view_as_dtype(self: Tensor, dtype: Dtype) -> Tensor:
     array = self._tl_data
     wanted = as_numpy_dtype(dtype, "view")
     old, new = array.dtype.itemsize, wanted.itemsize
@@ -310,7 +310,7 @@ def ravel(input: Tensor) -> Tensor:
 # ----------------------------------------------------------------------------------------- the order of the dimensions
 
 
-def _inverse(dims: Any, ndim: int) -> list[int]:
+def _inverse(dims: Sequence[int], ndim: int) -> list[int]:
     order = [one_dim(d, ndim) for d in dims]
     inverse = [0] * ndim
     for position, d in enumerate(order):
@@ -319,7 +319,7 @@ def _inverse(dims: Any, ndim: int) -> list[int]:
 
 
 @primitive(view=True, variadic="dims")
-def permute(xp: Any, input: Tensor, dims: Sequence[int]) -> Tensor:
+def permute(xp: Namespace, input: Array, dims: Sequence[int]) -> Array:
     """Return a view of `input` with its dimensions in the order `dims`.
 
     Raises RuntimeError unless `dims` names every dimension once.
@@ -341,11 +341,11 @@ def permute(xp: Any, input: Tensor, dims: Sequence[int]) -> Tensor:
 
 derivatives(permute, input=lambda grad, dims: grad.permute(_inverse(dims, grad._tl_data.ndim)))
 
-_permute = undispatched(permute)
+_permute: Callable[..., Tensor] = undispatched(permute)
 
 
 @primitive(view=True)
-def transpose(xp: Any, input: Tensor, dim0: int, dim1: int) -> Tensor:
+def transpose(xp: Namespace, input: Array, dim0: int, dim1: int) -> Array:
     """Return a view of `input` with two dimensions exchanged.
 
     >>> tl.ones(2, 3).transpose(0, 1).shape
@@ -357,7 +357,7 @@ def transpose(xp: Any, input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 derivatives(transpose, input=lambda grad, dim0, dim1: grad.transpose(dim0, dim1))
 
-_transpose = undispatched(transpose)
+_transpose: Callable[..., Tensor] = undispatched(transpose)
 
 
 @composite(method=True, guard=False, linear_in=("input",))
@@ -381,7 +381,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 @primitive(view=True)
-def t(xp: Any, input: Tensor) -> Tensor:
+def t(xp: Namespace, input: Array) -> Array:
     """Transpose of a matrix, as a view; of fewer than two dimensions, a view of the same.
 
     Raises RuntimeError for more than two dimensions.
@@ -397,7 +397,7 @@ def t(xp: Any, input: Tensor) -> Tensor:
 derivatives(t, input=lambda grad: grad.t())
 
 
-def _conj(tensor: Any) -> Any:
+def _conj(tensor: Tensor) -> Tensor:
     return undispatched(TensorType.conj)(tensor) if tensor._tl_data.dtype.kind == "c" else tensor
 
 
@@ -415,7 +415,7 @@ def T(self: Tensor) -> Tensor:
     return _permute(self, tuple(range(ndim))[::-1])
 
 
-def _matrices(self: Any, name: str) -> Any:
+def _matrices(self: Tensor, name: str) -> Tensor:
     ndim = self._tl_data.ndim
     if ndim == 0:
         warnings.warn(
@@ -499,7 +499,7 @@ def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tup
 # ------------------------------------------------------------------------------------------------- dimensions of size 1
 
 
-def _squeezed(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
+def _squeezed(shape: tuple[int, ...], dim: int | Sequence[int] | None) -> tuple[int, ...]:
     """Return the dimensions that `squeeze` removes."""
     if dim is None:
         return tuple(i for i, n in enumerate(shape) if n == 1)
@@ -509,7 +509,7 @@ def _squeezed(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
 
 
 @primitive(view=True)
-def squeeze(xp: Any, input: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
+def squeeze(xp: Namespace, input: Array, dim: int | tuple[int, ...] | None = None) -> Array:
     """Return a view of `input` without its dimensions of size 1, or without those of them in `dim`.
 
     >>> tl.ones(1, 2, 1).squeeze().shape, tl.ones(1, 2, 1).squeeze(0).shape
@@ -522,13 +522,13 @@ derivatives(squeeze, input=lambda grad, input_shape: grad.reshape(input_shape))
 
 
 @primitive(view=True)
-def unsqueeze(xp: Any, input: Tensor, dim: int) -> Tensor:
+def unsqueeze(xp: Namespace, input: Array, dim: int) -> Array:
     """Return a view of `input` with a dimension of size 1 inserted before dimension `dim`.
 
     >>> tl.ones(2).unsqueeze(0).shape, tl.ones(2).unsqueeze(-1).shape
     (tensorlike.Size([1, 2]), tensorlike.Size([2, 1]))
     """
-    return input[along(one_dim(dim, input.ndim + 1), None)]
+    return input[along(one_dim(dim, input.ndim + 1), None)]  # type: ignore[no-any-return]
 
 
 derivatives(unsqueeze, input=lambda grad, input_shape: grad.reshape(input_shape))

@@ -76,7 +76,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
         ) from None
 
 
-def _resized(tensor: Any, shape: tuple[int, ...]) -> Any:
+def _resized(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     plain = all(hasattr(n, "__index__") for n in shape)
     count = math.prod(shape) if plain else None
     if not plain or any(n < 0 for n in shape) or count != tensor.numel():

@@ -18,13 +18,13 @@ from ..elementwise.complexes import view_as_real as _view_as_real
 _copying = partial(composite, note="Raises the errors of the function without `_copy`.")
 
 
-def _copied(name: str, shown: Any, out: Any, input: Any, rule: str = "exact") -> Any:
+def _copied(name: str, shown: Any, out: Any, input: Any, rule: str = "exact") -> Tensor:
     if out is None:
-        return shown.clone(memory_format=contiguous_format)
+        return shown.clone(memory_format=contiguous_format)  # type: ignore[no-any-return]
     return write_out(name, out, shown.detach()._tl_data.copy(), input, rule=rule)
 
 
-def _sliced(input: Any, dim: int, start: int | None, end: int | None, step: int) -> Any:
+def _sliced(input: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor | None:
     where = one_dim(dim, input.dim())
     if not input.dim():
         raise RuntimeError("slice() cannot be applied to a 0-dim tensor: unsqueeze() it first")
@@ -195,7 +195,9 @@ def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _copied("view_as_complex_copy", _view_as_complex(input), out, input)
 
 
-def _copied_each(name: str, shown: Any, out: Any, input: Any, rule: str = "exact") -> Any:
+def _copied_each(
+    name: str, shown: tuple[Tensor, ...], out: tuple[Tensor, ...] | None, input: Tensor, rule: str = "exact"
+) -> tuple[Tensor, ...]:
     if out is None:
         return tuple([part.clone(memory_format=contiguous_format) for part in shown])
     if not isinstance(out, (tuple, list)):
@@ -214,7 +216,7 @@ def split_copy(
     >>> tl.split_copy(tl.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
     """
-    return _copied_each("split_copy", input.split(split_size, dim), out, input, "any")  # type: ignore[no-any-return]
+    return _copied_each("split_copy", input.split(split_size, dim), out, input, "any")
 
 
 @_copying
@@ -227,7 +229,7 @@ def split_with_sizes_copy(
     (tensor([0]), tensor([1, 2]))
     """
     parts = input.split_with_sizes(split_sizes, dim)
-    return _copied_each("split_with_sizes_copy", parts, out, input)  # type: ignore[no-any-return]
+    return _copied_each("split_with_sizes_copy", parts, out, input)
 
 
 @_copying
@@ -237,7 +239,7 @@ def unbind_copy(input: Tensor, dim: int = 0, *, out: tuple[Tensor, ...] | None =
     >>> tl.unbind_copy(tl.arange(2))
     (tensor(0), tensor(1))
     """
-    return _copied_each("unbind_copy", input.unbind(dim), out, input)  # type: ignore[no-any-return]
+    return _copied_each("unbind_copy", input.unbind(dim), out, input)
 
 
 @composite

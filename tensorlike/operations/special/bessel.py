@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorlike.tensor.backends import special
 from tensorlike.tensor.declarations.declare import derivatives, pointwise
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 from .error_and_gamma import compute, special_pointwise
 
 
 @pointwise(None, promotion="real float", aliases=("special.i0",), inplace_function=True)
-def i0(xp: Any, input: Tensor) -> Tensor:
+def i0(xp: Namespace, input: Array) -> Array:
     """Return the modified Bessel function of the first kind, of order 0, of each element. Needs SciPy.
 
     >>> tl.i0(tl.tensor([0.5, 2.0]))
@@ -25,7 +23,7 @@ derivatives(i0, input=lambda grad, input: grad * i1(input))
 
 
 @special_pointwise()
-def i0e(xp: Any, input: Tensor) -> Tensor:
+def i0e(xp: Namespace, input: Array) -> Array:
     """Return `i0` of each element, scaled by `exp(-abs(input))`. Needs SciPy.
 
     >>> tl.special.i0e(tl.tensor([0.5, 2.0]))
@@ -38,7 +36,7 @@ derivatives(i0e, input=lambda grad, input, result: grad * (i1e(input) - input.sg
 
 
 @special_pointwise()
-def i1(xp: Any, input: Tensor) -> Tensor:
+def i1(xp: Namespace, input: Array) -> Array:
     """Return the modified Bessel function of the first kind, of order 1, of each element. Needs SciPy.
 
     >>> tl.special.i1(tl.tensor([0.5, 2.0]))
@@ -51,7 +49,7 @@ derivatives(i1, input=lambda grad, input, result: grad * (i0(input) - _ratio(res
 
 
 @special_pointwise()
-def i1e(xp: Any, input: Tensor) -> Tensor:
+def i1e(xp: Namespace, input: Array) -> Array:
     """Return `i1` of each element, scaled by `exp(-abs(input))`. Needs SciPy.
 
     >>> tl.special.i1e(tl.tensor([0.5, 2.0]))
@@ -63,7 +61,7 @@ def i1e(xp: Any, input: Tensor) -> Tensor:
 derivatives(i1e, input=lambda grad, input, result: grad * (i0e(input) - input.sgn() * result - _ratio(result, input)))
 
 
-def _ratio(result: Any, input: Any) -> Any:
+def _ratio(result: Tensor, input: Tensor) -> Tensor:
     """Return `i1(input) / input`, scaled or not, whose limit at 0 is one half."""
     at_zero = input == 0
     return (result / input.masked_fill(at_zero, 1)).masked_fill(at_zero, 0.5)
@@ -72,7 +70,7 @@ def _ratio(result: Any, input: Any) -> Any:
 def _bessel(name: str, computed_by: str, result: str, values: str) -> None:
     """Declare a function that SciPy computes; `values` are those at 0.5 and 2."""
 
-    def bessel(xp: Any, input: Tensor) -> Tensor:
+    def bessel(xp: Namespace, input: Array) -> Array:
         return compute(computed_by, input)
 
     bessel.__doc__ = f"""Return {result} of each element.
@@ -98,7 +96,7 @@ _bessel("scaled_modified_bessel_k1", "k1e", "`exp(input) * modified_bessel_k1(in
 
 
 @special_pointwise(differentiable=False)
-def spherical_bessel_j0(xp: Any, input: Tensor) -> Tensor:
+def spherical_bessel_j0(xp: Namespace, input: Array) -> Array:
     """Return the spherical Bessel function of the first kind, of order 0, of each element: `sin(input) / input`.
 
     PyTorch gives it no derivative. Needs SciPy.
@@ -112,10 +110,10 @@ def spherical_bessel_j0(xp: Any, input: Tensor) -> Tensor:
 
 
 @special_pointwise(differentiable=False)
-def airy_ai(xp: Any, input: Tensor) -> Tensor:
+def airy_ai(xp: Namespace, input: Array) -> Array:
     """Return Airy's function Ai of each element. PyTorch gives it no derivative. Needs SciPy.
 
     >>> tl.special.airy_ai(tl.tensor([0.5, 2.0]))
     tensor([0.2317, 0.0349])
     """
-    return special(input).airy(input)[0].astype(input.dtype, copy=False)
+    return special(input).airy(input)[0].astype(input.dtype, copy=False)  # type: ignore[no-any-return]

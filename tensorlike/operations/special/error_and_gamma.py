@@ -11,7 +11,7 @@ import numpy as np
 
 from tensorlike.tensor.backends import special
 from tensorlike.tensor.declarations.declare import composite, derivatives, internal_pointwise, pointwise, undispatched
-from tensorlike.tensor.types import Tensor
+from tensorlike.tensor.types import Array, Namespace, Tensor
 
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 
@@ -23,14 +23,14 @@ def special_pointwise(**options: Any) -> Callable[[Callable[..., Any]], Callable
     )
 
 
-def compute(name: str, *arguments: Any) -> Any:
+def compute(name: str, *arguments: Any) -> Array:
     """Run one of SciPy's functions; the result has the dtype of the last argument, an array."""
     array = arguments[-1]
-    return getattr(special(array), name)(*arguments).astype(array.dtype, copy=False)
+    return getattr(special(array), name)(*arguments).astype(array.dtype, copy=False)  # type: ignore[no-any-return]
 
 
 @pointwise(None, promotion="real float", aliases=("special.erf",), inplace_function=True)
-def erf(xp: Any, input: Tensor) -> Tensor:
+def erf(xp: Namespace, input: Array) -> Array:
     """Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0.
 
     Needs SciPy.
@@ -45,7 +45,7 @@ derivatives(erf, input=lambda grad, input: _TWO_BY_ROOT_PI * (-(input * input)).
 
 
 @pointwise(None, promotion="real float", aliases=("special.erfc",), inplace_function=True)
-def erfc(xp: Any, input: Tensor) -> Tensor:
+def erfc(xp: Namespace, input: Array) -> Array:
     """Return the complementary error function `1 - erf(input)` of each element, exact where that is close to 0.
 
     Needs SciPy.
@@ -60,7 +60,7 @@ derivatives(erfc, input=lambda grad, input: -_TWO_BY_ROOT_PI * (-(input * input)
 
 
 @pointwise(None, promotion="real float", aliases=("special.erfinv",))
-def erfinv(xp: Any, input: Tensor) -> Tensor:
+def erfinv(xp: Namespace, input: Array) -> Array:
     """Return the number whose error function each element is; nan for one outside [-1, 1]. Needs SciPy.
 
     >>> tl.erfinv(tl.tensor([0.0, 0.5]))
@@ -73,7 +73,7 @@ derivatives(erfinv, input=lambda grad, input: erfinv(input).square().exp() * gra
 
 
 @pointwise(None, promotion="real float", aliases=("special.gammaln",))
-def lgamma(xp: Any, input: Tensor) -> Tensor:
+def lgamma(xp: Namespace, input: Array) -> Array:
     """Return the logarithm of the absolute value of the gamma function of each element. Needs SciPy.
 
     >>> tl.lgamma(tl.tensor([1.0, 4.0]))
@@ -87,7 +87,7 @@ derivatives(lgamma, input=lambda grad, input: grad * input.digamma())
 
 
 @pointwise(None, promotion="real float", aliases=("special.digamma", "special.psi"))
-def digamma(xp: Any, input: Tensor) -> Tensor:
+def digamma(xp: Namespace, input: Array) -> Array:
     """Return the derivative of `lgamma` of each element; nan for a negative integer, -inf for 0. Needs SciPy.
 
     >>> tl.digamma(tl.tensor([1.0, 0.5]))
@@ -96,7 +96,7 @@ def digamma(xp: Any, input: Tensor) -> Tensor:
     return _digamma(xp, input)
 
 
-def _digamma(xp: Any, input: Any) -> Any:
+def _digamma(xp: Namespace, input: Array) -> Array:
     result = compute("psi", input)
     pole = xp.logical_and(xp.less(input, 0), xp.equal(input, xp.floor(input)))
     result = xp.where(pole, input.dtype.type(math.nan), result)
@@ -109,7 +109,7 @@ derivatives(digamma, input=lambda grad, input: grad * input.polygamma(1))
 
 # The public function takes the order first, so that only the methods come from the declaration.
 @internal_pointwise(name="polygamma", promotion="real float", method=True, inplace=True, out=True)
-def _polygamma(xp: Any, input: Tensor, n: int) -> Tensor:
+def _polygamma(xp: Namespace, input: Array, n: int) -> Array:
     """Return the n-th derivative of the digamma function of each element.
 
     Raises RuntimeError for a negative `n`. Needs SciPy.
@@ -123,7 +123,7 @@ def _polygamma(xp: Any, input: Tensor, n: int) -> Tensor:
     if order > 1:
         # (-1)^(n + 1) n! zeta(n + 1, input)
         factor = math.factorial(order) if order % 2 else -math.factorial(order)
-        return xp.multiply(compute("zeta", order + 1.0, input), input.dtype.type(factor))
+        return xp.multiply(compute("zeta", order + 1.0, input), input.dtype.type(factor))  # type: ignore[no-any-return]
     # SciPy's zeta is not defined for negative numbers: the trigamma function has a reflection formula, which needs more
     # than half precision near its poles.
     dtype = input.dtype
@@ -138,7 +138,7 @@ def _polygamma(xp: Any, input: Tensor, n: int) -> Tensor:
 derivatives(_polygamma, input=lambda grad, input, n: grad * input.polygamma(n + 1))
 
 
-def _order(n: Any) -> int:
+def _order(n: int) -> int:
     try:
         order = operator.index(n)
     except TypeError:

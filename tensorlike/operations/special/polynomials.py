@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from tensorlike.tensor.backends import special
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number
 
 from .error_and_gamma import special_pointwise
 
@@ -17,7 +17,7 @@ _LARGE = 100_000
 _LARGEST_HERMITE = {2: 128, 4: 128, 8: 512}
 
 
-def _degree(xp: Any, n: Any) -> Any:
+def _degree(xp: Namespace, n: Array) -> Any:
     """Return the degree as an integer: -1 for NaN and numbers beyond 64 bits, as PyTorch's conversion has it."""
     n = n.astype("float64")
     within = xp.logical_and(xp.greater(n, -1.0), xp.less(n, 2.0**63))
@@ -25,13 +25,13 @@ def _degree(xp: Any, n: Any) -> Any:
     return xp.minimum(xp.trunc(xp.where(within, n, -1.0)), 2.0**62).astype("int64")
 
 
-def _steps(xp: Any, name: str, input: Any, degree: Any) -> Any:
+def _steps(xp: Namespace, name: str, input: Array, degree: Array) -> Array:
     """Compute a polynomial by SciPy in double precision; 0 for a negative degree."""
     result = getattr(special(input), name)(xp.maximum(degree, 0), input.astype("float64"))
     return xp.where(xp.less(degree, 0), 0.0, result)
 
 
-def _evaluate(name: str, closed: Callable[..., Any], xp: Any, input: Any, n: Any) -> Any:
+def _evaluate(name: str, closed: Callable[..., Any], xp: Namespace, input: Array, n: Array) -> Array:
     """Return a polynomial of any degree: `closed(xp, x, degree)` is its closed form for large degrees."""
     degree = _degree(xp, n)
     large = xp.greater(degree, _LARGE)
@@ -44,26 +44,26 @@ def _evaluate(name: str, closed: Callable[..., Any], xp: Any, input: Any, n: Any
     return xp.where(large, xp.where(xp.isfinite(value), value, xp.nan), result)
 
 
-def _hermite(name: str, xp: Any, input: Any, n: Any) -> Any:
+def _hermite(name: str, xp: Namespace, input: Array, n: Array) -> Array:
     """Return a Hermite polynomial; NaN for a large degree."""
     degree = _degree(xp, n)
     large = xp.greater(degree, _LARGEST_HERMITE[input.dtype.itemsize])
     return xp.where(large, xp.nan, _steps(xp, name, input, xp.where(large, 0, degree)))
 
 
-def _sign(xp: Any, x: Any, degree: Any) -> Any:
+def _sign(xp: Namespace, x: Any, degree: Any) -> Any:
     """Return the sign of a polynomial at `x` below -1, or 1 above 1."""
     return xp.where(xp.logical_and(xp.less(x, 0), xp.not_equal(degree % 2, 0)), -1.0, 1.0)
 
 
-def _first_closed(xp: Any, x: Any, degree: Any) -> Any:
+def _first_closed(xp: Namespace, x: Any, degree: Any) -> Any:
     count = degree.astype("float64")
     inside = xp.cos(count * xp.arccos(xp.clip(x, -1, 1)))
     outside = _sign(xp, x, degree) * xp.cosh(count * xp.arccosh(xp.maximum(xp.abs(x), 1)))
     return xp.where(xp.less(xp.abs(x), 1), inside, outside)
 
 
-def _second_closed(xp: Any, x: Any, degree: Any) -> Any:
+def _second_closed(xp: Namespace, x: Any, degree: Any) -> Any:
     count = degree.astype("float64") + 1
     angle = xp.arccos(xp.clip(x, -1, 1))
     growth = xp.arccosh(xp.maximum(xp.abs(x), 1))
@@ -73,7 +73,7 @@ def _second_closed(xp: Any, x: Any, degree: Any) -> Any:
     return xp.where(xp.less_equal(xp.abs(x), 1), inside, sign * xp.sinh(count * growth) / xp.sinh(growth))
 
 
-def _legendre_closed(xp: Any, x: Any, degree: Any) -> Any:
+def _legendre_closed(xp: Namespace, x: Any, degree: Any) -> Any:
     """Return Hilb's approximation, whose error is below 1e-7 for these degrees."""
     bessel, count = special(x), degree.astype("float64") + 0.5
     across = xp.abs(x)
@@ -85,7 +85,7 @@ def _legendre_closed(xp: Any, x: Any, degree: Any) -> Any:
     return xp.where(xp.isnan(x), x, _sign(xp, x, degree) * value)
 
 
-def _laguerre_closed(xp: Any, x: Any, degree: Any) -> Any:
+def _laguerre_closed(xp: Namespace, x: Any, degree: Any) -> Any:
     """Return Erdelyi's approximation by Bessel functions, whose relative error is below 1e-5 for these degrees."""
     bessel, count = special(x), 4 * degree.astype("float64") + 2
     # Beyond half of its range the value has overflown.
@@ -108,20 +108,20 @@ _legendre = partial(_evaluate, "eval_legendre", _legendre_closed)
 
 
 # Polynomials of the third and fourth kind are differences and sums of two of the second.
-def _third(xp: Any, input: Any, n: Any) -> Any:
+def _third(xp: Namespace, input: Array, n: Array) -> Array:
     return xp.subtract(_second(xp, input, n), _second(xp, input, _degree(xp, n) - 1))
 
 
-def _fourth(xp: Any, input: Any, n: Any) -> Any:
+def _fourth(xp: Namespace, input: Array, n: Array) -> Any:
     return xp.add(_second(xp, input, n), _second(xp, input, _degree(xp, n) - 1))
 
 
 def _polynomial(name: str, evaluate: Callable[..., Any], kind: str, values: str, *, shifted: bool = False) -> None:
     """Declare a polynomial, of `2 * input - 1` if `shifted`; `values` are of degree 2 at 0.25, 3 at 0.5."""
 
-    def polynomial(xp: Any, input: Tensor | Number, n: Tensor | Number) -> Tensor:
+    def polynomial(xp: Namespace, input: Array | Number, n: Array | Number) -> Array:
         x = xp.subtract(xp.multiply(input.astype("float64"), 2), 1) if shifted else input
-        return evaluate(xp, x, n).astype(input.dtype, copy=False)
+        return evaluate(xp, x, n).astype(input.dtype, copy=False)  # type: ignore[no-any-return]
 
     place = "`2 * input - 1`" if shifted else "each element of `input`"
     polynomial.__doc__ = f"""Return the {kind} of degree `n` at {place}.

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from tensorlike.tensor.declarations.declare import derivatives, pointwise
 from tensorlike.tensor.declarations.promotion_rules import Promotion
-from tensorlike.tensor.types import Number, Tensor
+from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
 from .error_and_gamma import compute, lgamma, special_pointwise
 
@@ -17,7 +17,7 @@ _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 
 
 @special_pointwise()
-def ndtr(xp: Any, input: Tensor) -> Tensor:
+def ndtr(xp: Namespace, input: Array) -> Array:
     """Return the standard normal distribution function of each element. Needs SciPy.
 
     >>> tl.special.ndtr(tl.tensor([0.0, 1.0]))
@@ -30,7 +30,7 @@ derivatives(ndtr, input=lambda grad, input: grad * (input * input * -0.5).exp() 
 
 
 @special_pointwise()
-def ndtri(xp: Any, input: Tensor) -> Tensor:
+def ndtri(xp: Namespace, input: Array) -> Array:
     """Return the quantile of the standard normal distribution at each element, the inverse of `ndtr`.
 
     Elements outside [0, 1] give nan. Needs SciPy.
@@ -45,7 +45,7 @@ derivatives(ndtri, input=lambda grad, result: grad * (result * result * 0.5).exp
 
 
 @special_pointwise()
-def log_ndtr(xp: Any, input: Tensor) -> Tensor:
+def log_ndtr(xp: Namespace, input: Array) -> Array:
     """Return the logarithm of `ndtr` of each element, exact where that is close to 0. Needs SciPy.
 
     >>> tl.special.log_ndtr(tl.tensor([0.0, -10.0]))
@@ -58,7 +58,7 @@ derivatives(log_ndtr, input=lambda grad, input: grad * math.sqrt(2 / math.pi) / 
 
 
 @special_pointwise()
-def erfcx(xp: Any, input: Tensor) -> Tensor:
+def erfcx(xp: Namespace, input: Array) -> Array:
     """Return `exp(input ** 2) * erfc(input)` of each element, which neither overflows nor vanishes for large ones.
 
     Needs SciPy.
@@ -73,7 +73,7 @@ derivatives(erfcx, input=lambda grad, input, result: grad * (2 * input * result 
 
 
 @special_pointwise()
-def entr(xp: Any, input: Tensor) -> Tensor:
+def entr(xp: Namespace, input: Array) -> Array:
     """Return `-input * log(input)` of each element: 0 for 0, and -inf for a negative one.
 
     >>> tl.special.entr(tl.tensor([0.0, 0.5]))
@@ -89,7 +89,7 @@ derivatives(entr, input=lambda grad, input: grad * (-input.log() - 1))
 
 
 @special_pointwise()
-def xlog1py(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
+def xlog1py(xp: Namespace, input: Array | Number, other: Array | Number) -> Array:
     """Return `input * log1p(other)`, and 0 where `input` is 0, element by element, with broadcasting.
 
     >>> tl.special.xlog1py(tl.tensor([0.0, 2.0]), tl.tensor([-1.0, 1.0]))
@@ -99,7 +99,7 @@ def xlog1py(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     return xp.where(zero, input.dtype.type(0), xp.multiply(input, xp.log1p(other)))
 
 
-def _xlog1py_backward(grad: Any, input: Any, other: Any) -> Any:
+def _xlog1py_backward(grad: Tensor, input: Tensor, other: Tensor | float) -> Any:
     product = xlog1py(grad, other)
     # Where `input` is 0 and the logarithm is undefined, the result is constant 0.
     if isinstance(other, (int, float)):
@@ -117,7 +117,7 @@ def _underivable(name: str) -> NoReturn:
 
 
 @special_pointwise()
-def zeta(xp: Any, input: Tensor | Number, other: Tensor | Number) -> Tensor:
+def zeta(xp: Namespace, input: Array | Number, other: Array | Number) -> Array:
     """Return Hurwitz's zeta function: the sum of `(k + other) ** -input` over `k` from 0 on, with broadcasting.
 
     The result is nan unless `input` is greater than 1; only `other` has a derivative. Needs SciPy.
@@ -135,12 +135,12 @@ derivatives(
 )
 
 
-def _igamma_backward(grad: Any, input: Any, other: Any) -> Any:
+def _igamma_backward(grad: Tensor, input: Tensor, other: Tensor) -> Tensor:
     return grad * ((input - 1) * other.log() - other - lgamma(input)).exp()
 
 
 @pointwise(None, promotion="floating", aliases=("special.gammainc",))
-def igamma(xp: Any, input: Tensor, other: Tensor) -> Tensor:
+def igamma(xp: Namespace, input: Array, other: Array) -> Array:
     """Return the regularized lower incomplete gamma function of order `input` at `other`, with broadcasting.
 
     The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
@@ -155,7 +155,7 @@ derivatives(igamma, input=lambda grad: _underivable("igamma: input"), other=_iga
 
 
 @pointwise(None, promotion="floating", aliases=("special.gammaincc",))
-def igammac(xp: Any, input: Tensor, other: Tensor) -> Tensor:
+def igammac(xp: Namespace, input: Array, other: Array) -> Array:
     """Return the regularized upper incomplete gamma function of order `input` at `other`, with broadcasting.
 
     The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
@@ -173,7 +173,7 @@ derivatives(
 )
 
 
-def _order(p: Any) -> int:
+def _order(p: int) -> int:
     try:
         order = operator.index(p)
     except TypeError:
@@ -183,7 +183,7 @@ def _order(p: Any) -> int:
     return order
 
 
-def _mvlgamma_backward(grad: Any, input: Any, p: int) -> Any:
+def _mvlgamma_backward(grad: Tensor, input: Tensor, p: int) -> Tensor:
     total = input.digamma()
     for index in range(1, p):
         total = total + (input - index / 2).digamma()
@@ -192,7 +192,7 @@ def _mvlgamma_backward(grad: Any, input: Any, p: int) -> Any:
 
 # Check before promoting: boolean tensors raise.
 @pointwise(None, promotion="quotient", aliases=("special.multigammaln",))
-def mvlgamma(xp: Any, input: Tensor, p: int) -> Tensor:
+def mvlgamma(xp: Namespace, input: Array, p: int) -> Array:
     """Return the logarithm of the multivariate gamma function of dimension `p` of each element.
 
     Elements are greater than `(p - 1) / 2`. Integers give the default floating-point dtype. Raises RuntimeError when
@@ -210,7 +210,7 @@ def mvlgamma(xp: Any, input: Tensor, p: int) -> Tensor:
     shifted = xp.subtract(input.reshape(-1, 1), steps)
     terms = compute("gammaln", xp.where(xp.isinf(shifted), xp.absolute(shifted), shifted))  # As in lgamma().
     # Contiguous however the input lies in memory, as in PyTorch.
-    return xp.add(terms.sum(axis=-1), kind(order * (order - 1) / 4 * math.log(math.pi))).reshape(input.shape)
+    return xp.add(terms.sum(axis=-1), kind(order * (order - 1) / 4 * math.log(math.pi))).reshape(input.shape)  # type: ignore[no-any-return]
 
 
 derivatives(mvlgamma, input=_mvlgamma_backward)

@@ -23,6 +23,7 @@ import numpy as np
 from tensorlike.dispatch.tracebacks import explained
 
 from ..device import add_type, cpu, device
+from ..types import Namespace, Tensor
 from .backend import Array, Backend
 from .numpy_backend import NumpyBackend
 
@@ -186,7 +187,7 @@ def adopted(array: Array) -> Array:
     return array if type(array) is np.ndarray else backend_of(array).adopted(array)
 
 
-def library_array(tensor: Any) -> Any:
+def library_array(tensor: Tensor) -> Array:
     """The library's own array with the elements that a tensor, or a raw array, has now: JAX's for one on `jax`.
 
     Its history is left behind. Where memory cannot be written, the array stays as it is when the tensor is written.
@@ -321,12 +322,7 @@ def promote_host_scalars(arrays: Sequence[Any]) -> list[Any]:
 
 
 def strided_view(
-    xp: Any,
-    owner: Array,
-    shape: Sequence[int],
-    dtype: Any,
-    byte_offset: int,
-    byte_strides: Sequence[int],
+    xp: Namespace, owner: Array, shape: Sequence[int], dtype: Any, byte_offset: int, byte_strides: Sequence[int]
 ) -> Array:
     """A view of the memory of `owner`, a contiguous array, by its geometry in bytes.
 
@@ -361,7 +357,7 @@ def address_of(array: Array) -> int:
     return backend.data_pointer(array)
 
 
-def scatter_add(array: Array, indices: Any, values: Any) -> None:
+def scatter_add(array: Array, indices: Array | tuple[Array | slice, ...], values: Array | float) -> None:
     """`array[indices] += values` in place, where an index that comes twice adds twice.
 
     >>> import numpy as np

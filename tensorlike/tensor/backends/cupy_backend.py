@@ -163,7 +163,7 @@ class CupyBackend(Backend):
         memory = owner.data if owner.nbytes == 0 else owner.data + byte_offset
         return self._cupy.ndarray(shape, dtype=dtype, memptr=memory, strides=byte_strides)
 
-    def scatter_add(self, array: Array, indices: Any, values: Any) -> None:
+    def scatter_add(self, array: Array, indices: Array | tuple[Array | slice, ...], values: Array) -> None:
         self.namespace.add.at(array, indices, values)
 
     # Both take long to import, and most programs need neither.
@@ -171,21 +171,21 @@ class CupyBackend(Backend):
     def special(self) -> Any:
         module = self._completed("scipy.special")
         # CuPy's takes arrays alone, and the order is nearly always a number.
-        module.polygamma = self._polygamma
+        module.polygamma = self._polygamma  # type: ignore[attr-defined]
         return module
 
     @property
-    def scipy_linalg(self) -> Any:
+    def scipy_linalg(self) -> HostFallbackModule:
         return self._completed("scipy.linalg")
 
     @property
     def scipy_sparse(self) -> Any:
         return self.extension("scipy.sparse")
 
-    def _polygamma(self, n: Any, x: Any) -> Array:
+    def _polygamma(self, n: int, x: Array) -> Array:
         return self.extension("scipy.special").polygamma(self._cupy.asarray(n), self._cupy.asarray(x))
 
-    def _completed(self, name: str) -> Any:
+    def _completed(self, name: str) -> HostFallbackModule:
         key = f"{name} with the host's"
         found = self._extensions.get(key)
         if found is None:

@@ -58,7 +58,9 @@ class CupyLinalg:
     def svdvals(self, x: Array, /) -> Array:
         return self.svd(x, compute_uv=False)
 
-    def pinv(self, a: Array, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
+    def pinv(
+        self, a: Array, rcond: Array | None = None, hermitian: bool = False, *, rtol: float | None = None
+    ) -> Array:
         """From the singular values, batched, with a cutoff per matrix: CuPy's takes one number, and not by `rtol`."""
         if rcond is None:
             rcond = rtol if rtol is not None else max(a.shape[-2:]) * np.finfo(a.dtype).eps
@@ -74,7 +76,9 @@ class CupyLinalg:
         transposed = self._cupy.swapaxes(right, -1, -2).conj() * inverse[..., None, :]
         return self._cupy.matmul(transposed, self._cupy.swapaxes(left, -1, -2).conj())
 
-    def matrix_rank(self, A: Array, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
+    def matrix_rank(
+        self, A: Array, tol: float | None = None, hermitian: bool = False, *, rtol: float | None = None
+    ) -> Array:
         """The number of singular values above the cutoff, batched: CuPy's knows a single matrix and no `rtol`."""
         if A.ndim < 2:
             return self._cupy.any(A != 0).astype(np.intp)

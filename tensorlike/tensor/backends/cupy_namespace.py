@@ -119,63 +119,42 @@ class CupyNamespace:
 
     # CuPy's reductions know neither `initial` nor `where`.
     def sum(
-        self,
-        a: Array,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: Any = None,
-    ) -> Array:
+        self, a: Array, axis: int | Sequence[int] | None = None, dtype: Any = None, out: Array | None = None,
+        keepdims: bool = False, initial: float | None = None, where: Array | None = None,
+    ) -> Array:  # fmt: skip
         if where is not None:
             a = self.where(where, a, a.dtype.type(0))
         result = self._cupy.sum(a, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
         return result if initial is None else self.add(result, initial, out=out)
 
     def prod(
-        self,
-        a: Array,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: Any = None,
-    ) -> Array:
+        self, a: Array, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+        initial: float | None = None, where: Array | None = None,
+    ) -> Array:  # fmt: skip
         if where is not None:
             a = self.where(where, a, a.dtype.type(1))
         result = self._cupy.prod(a, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
         return result if initial is None else self.multiply(result, initial, out=out)
 
     def max(
-        self,
-        a: Array,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: Any = None,
-    ) -> Array:
+        self, a: Array, axis: int | Sequence[int] | None = None, out: Array | None = None, keepdims: bool = False,
+        initial: float | None = None, where: Array | None = None,
+    ) -> Array:  # fmt: skip
         return self._extreme("max", "maximum", a, axis, out, keepdims, initial, where)
 
     def min(
-        self,
-        a: Array,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: Any = None,
-    ) -> Array:
+        self, a: Array, axis: int | Sequence[int] | None = None, out: Any = None, keepdims: bool = False,
+        initial: float | None = None, where: Any = None,
+    ) -> Array:  # fmt: skip
         return self._extreme("min", "minimum", a, axis, out, keepdims, initial, where)
 
     amax = max
     amin = min
 
     def _extreme(
-        self, name: str, pairwise: str, a: Array, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any
-    ) -> Array:
+        self, name: str, pairwise: str, a: Array, axis: int | Sequence[int] | None, out: Array | None, keepdims: bool,
+        initial: float | None, where: Array | None,
+    ) -> Array:  # fmt: skip
         if initial is None:
             if where is not None:
                 raise ValueError(
@@ -196,27 +175,26 @@ class CupyNamespace:
         out[...] = result
         return out
 
-    def all(self, a: Array, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None) -> Array:
+    def all(
+        self, a: Array, axis: int | Sequence[int] | None = None, out: Any = None, keepdims: bool = False, *,
+        where: Array | None = None,
+    ) -> Array:  # fmt: skip
         if where is not None:
             a = self.logical_or(a, self.logical_not(where))
         return self._cupy.all(a, axis=axis, out=out, keepdims=keepdims)
 
-    def any(self, a: Array, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None) -> Array:
+    def any(
+        self, a: Array, axis: int | Sequence[int] | None = None, out: Any = None, keepdims: bool = False, *,
+        where: Array | None = None,
+    ) -> Array:  # fmt: skip
         if where is not None:
             a = self.logical_and(a, where)
         return self._cupy.any(a, axis=axis, out=out, keepdims=keepdims)
 
     def std(
-        self,
-        a: Array,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        ddof: float = 0,
-        keepdims: bool = False,
-        *,
-        correction: float | None = None,
-    ) -> Array:
+        self, a: Array, axis: int | None = None, dtype: Any = None, out: Any = None, ddof: float = 0,
+        keepdims: bool = False, *, correction: float | None = None,
+    ) -> Array:  # fmt: skip
         ddof = ddof if correction is None else correction
         return self._cupy.std(a, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
 
@@ -234,18 +212,19 @@ class CupyNamespace:
         ddof = ddof if correction is None else correction
         return self._cupy.var(a, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims)
 
-    def count_nonzero(self, a: Array, axis: Any = None, *, keepdims: bool = False) -> Array:
+    def count_nonzero(self, a: Array, axis: int | None = None, *, keepdims: bool = False) -> Array:
         return self._cupy.sum(a != 0, axis=axis, dtype=np.intp, keepdims=keepdims)
 
-    def where(self, condition: Any, *choices: Any) -> Any:
+    def where(self, condition: Array | bool, *choices: Array | float) -> Array | tuple[Array, Array]:
         # CuPy asks the condition for its `astype`, which a bool lacks.
         if not hasattr(condition, "astype"):
             condition = self._cupy.asarray(condition)
         return self._cupy.where(condition, *choices)
 
     def clip(
-        self, a: Array, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None
-    ) -> Array:
+        self, a: Array, a_min: float | None = None, a_max: Array | float | None = None, out: Array | None = None, *,
+        min: float | None = None, max: Any = None,
+    ) -> Array:  # fmt: skip
         a_min = min if a_min is None else a_min
         a_max = max if a_max is None else a_max
         if a_min is None and a_max is None:
@@ -256,19 +235,19 @@ class CupyNamespace:
         return a if a_max is None else self.minimum(a, a_max, out=out)
 
     # CuPy's sorts are stable whatever is asked for.
-    def sort(self, a: Array, axis: int | None = -1, kind: Any = None, *, stable: bool | None = None) -> Array:
+    def sort(self, a: Array, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None) -> Array:
         return self._cupy.sort(a, axis=axis)
 
-    def argsort(self, a: Array, axis: int | None = -1, kind: Any = None, *, stable: bool | None = None) -> Array:
+    def argsort(self, a: Array, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None) -> Array:
         return self._cupy.argsort(a, axis=axis)
 
-    def partition(self, a: Array, kth: Any, axis: int | None = -1, kind: Any = None) -> Array:
+    def partition(self, a: Array, kth: int, axis: int | None = -1, kind: Any = None) -> Array:
         return self._cupy.partition(a, kth, axis)
 
-    def argpartition(self, a: Array, kth: Any, axis: int | None = -1, kind: Any = None) -> Array:
+    def argpartition(self, a: Array, kth: int, axis: int | None = -1, kind: str | None = None) -> Array:
         return self._cupy.argpartition(a, kth, axis)
 
-    def lexsort(self, keys: Any, axis: int = -1) -> Array:
+    def lexsort(self, keys: tuple[Array, ...], axis: int = -1) -> Array:
         """Stable sorts, least significant key first: CuPy's own takes no axis, and keys of rank 2 at most."""
         order = self._cupy.argsort(keys[0], axis=axis)
         for key in keys[1:]:
@@ -286,7 +265,7 @@ class CupyNamespace:
         *,
         equal_nan: bool = True,
         sorted: bool = True,
-    ) -> Any:
+    ) -> Array | tuple[Array, ...]:
         if axis is not None:
             # CuPy compares slices two by two, with a wait after each. One transfer each way is far faster.
             return on_host(self._backend, np.unique)(
@@ -302,23 +281,18 @@ class CupyNamespace:
         return tuple(result)
 
     def isin(
-        self,
-        element: Array,
-        test_elements: Array,
-        assume_unique: bool = False,
-        invert: bool = False,
-        *,
-        kind: Any = None,
-    ) -> Array:
+        self, element: Array, test_elements: Array, assume_unique: bool = False, invert: bool = False, *,
+        kind: str | None = None,
+    ) -> Array:  # fmt: skip
         return self._cupy.isin(element, test_elements, assume_unique=assume_unique, invert=invert)
 
-    def take(self, a: Array, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Array:
+    def take(self, a: Array, indices: Array, axis: int | None = None, out: Any = None, mode: str = "raise") -> Array:
         # Out of range, CuPy wraps around instead of raising: looking would make every call wait for the device.
         if mode == "clip":
             indices = self.clip(indices, 0, (a.size if axis is None else a.shape[axis]) - 1)
         return self._cupy.take(a, indices, axis=axis, out=out)
 
-    def repeat(self, a: Array, repeats: Any, axis: int | None = None) -> Array:
+    def repeat(self, a: Array, repeats: Array | int, axis: int | None = None) -> Array:
         if isinstance(repeats, int | np.integer):
             return self._cupy.repeat(a, int(repeats), axis)
         # CuPy takes a list and copies slice by slice. The place of each element of the result is found at once.
@@ -328,7 +302,7 @@ class CupyNamespace:
         places = self._cupy.searchsorted(ends, self._cupy.arange(count), side="right")
         return self._cupy.take(a, places, axis=axis)
 
-    def put_along_axis(self, arr: Array, indices: Array, values: Any, axis: int | None) -> None:
+    def put_along_axis(self, arr: Array, indices: Array, values: Array | float, axis: int | None) -> None:
         if axis is None:
             # Through `flat`, since `ravel` copies an array that is not contiguous.
             flat = self.ravel(arr)
@@ -346,7 +320,7 @@ class CupyNamespace:
                 index.append(self._cupy.arange(indices.shape[dimension]).reshape(shape))
         arr[tuple(index)] = values
 
-    def einsum(self, *operands: Any, out: Any = None, **kwargs: Any) -> Array:
+    def einsum(self, *operands: Array | str, out: Array | None = None, **kwargs: Any) -> Array:
         kwargs.pop("order", None)
         kwargs.pop("casting", None)
         result = self._cupy.einsum(*operands, **kwargs)
@@ -355,7 +329,7 @@ class CupyNamespace:
         out[...] = result
         return out
 
-    def indices(self, dimensions: Sequence[int], dtype: Any = int, sparse: bool = False) -> Any:
+    def indices(self, dimensions: Sequence[int], dtype: Any = int, sparse: bool = False) -> Array | tuple[Array, Array]:
         if not sparse:
             return self._cupy.indices(tuple(dimensions), dtype=dtype)
         return tuple(
@@ -363,10 +337,10 @@ class CupyNamespace:
             for i, size in enumerate(dimensions)
         )
 
-    def broadcast_to(self, array: Array, shape: Any, subok: bool = False) -> Array:
+    def broadcast_to(self, array: Array, shape: tuple[int, ...], subok: bool = False) -> Array:
         return self._cupy.broadcast_to(array, shape)
 
-    def broadcast_arrays(self, *args: Array, subok: bool = False) -> Any:
+    def broadcast_arrays(self, *args: Array, subok: bool = False) -> tuple[Array, Array]:
         return tuple(self._cupy.broadcast_arrays(*args))
 
     def astype(self, x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
@@ -391,8 +365,9 @@ class CupyNamespace:
         return self._cupy.matmul(self.conj(x1)[..., None, :], x2)[..., 0, :]
 
     def cumulative_sum(
-        self, x: Array, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
-    ) -> Array:
+        self, x: Array, /, *, axis: int | None = None, dtype: Any = None, out: Array | None = None,
+        include_initial: bool = False,
+    ) -> Array:  # fmt: skip
         return self._cumulative("cumsum", 0, x, axis, dtype, out, include_initial)
 
     def cumulative_prod(
@@ -401,7 +376,7 @@ class CupyNamespace:
         return self._cumulative("cumprod", 1, x, axis, dtype, out, include_initial)
 
     def _cumulative(
-        self, name: str, start: int, x: Array, axis: int | None, dtype: Any, out: Any, include_initial: bool
+        self, name: str, start: int, x: Array, axis: int | None, dtype: Any, out: Array | None, include_initial: bool
     ) -> Array:
         axis = 0 if axis is None else axis
         result = getattr(self._cupy, name)(x, axis=axis, dtype=dtype)
@@ -414,7 +389,7 @@ class CupyNamespace:
         out[...] = result
         return out
 
-    def trapezoid(self, y: Array, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
+    def trapezoid(self, y: Array, x: Array | None = None, dx: float = 1.0, axis: int = -1) -> Array:
         y = self._cupy.moveaxis(y, axis, -1)
         width = dx
         if x is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class UniversalFunction:
     def __repr__(self) -> str:
         return repr(self._ufunc)
 
-    def __call__(self, *args: Any, where: Any = True, **kwargs: Any) -> Any:
+    def __call__(self, *args: Array | float, where: Array | bool = True, **kwargs: Any) -> Array:
         if where is True:
             return self._ufunc(*args, **kwargs)
         out = kwargs.pop("out", None)
@@ -53,7 +54,7 @@ class UniversalFunction:
         self._namespace.copyto(out, self._ufunc(*args, **kwargs), where=where)
         return out
 
-    def at(self, a: Array, indices: Any, b: Any = None, /) -> None:
+    def at(self, a: Array, indices: Array | tuple[Array | slice, ...], b: Array | None = None, /) -> None:
         """Applies the function in place at `indices`, where an index that comes twice counts twice."""
         operands = () if b is None else (b,)
         if self.__name__ == "add" and b is not None:
@@ -69,7 +70,7 @@ class UniversalFunction:
             )
             a[...] = self._backend.from_host(host, self._backend.device_of(a))
 
-    def _add_at(self, a: Array, indices: Any, b: Any) -> None:
+    def _add_at(self, a: Array, indices: Array | tuple[Array | slice, ...], b: Array) -> None:
         dtype = a.dtype
         if dtype.name in ATOMIC_ADD:
             self._ufunc.at(a, indices, b)
@@ -86,17 +87,18 @@ class UniversalFunction:
             self._ufunc.at(wide, indices, self._namespace.asarray(b).astype(wider))
             a[...] = wide.astype(dtype)
 
-    def _host_index(self, indices: Any) -> Any:
+    def _host_index(self, indices: Array) -> Array:
         if isinstance(indices, tuple):
             return tuple(self._host_value(item) for item in indices)
         return self._host_value(indices)
 
-    def _host_value(self, value: Any) -> Any:
+    def _host_value(self, value: Array) -> Array:
         return self._backend.to_host(value) if self._backend.owns(type(value)) else value
 
     def reduce(
-        self, array: Array, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **kwargs: Any
-    ) -> Array:
+        self, array: Array, axis: int | Sequence[int] | None = 0, dtype: Any = None, out: Array | None = None,
+        keepdims: bool = False, **kwargs: Any,
+    ) -> Array:  # fmt: skip
         """The function applied along `axis`, or along several or all (None)."""
         name = REDUCTIONS.get(self.__name__)
         if name is not None:
@@ -130,7 +132,7 @@ class UniversalFunction:
             moved = paired
         return moved[0]
 
-    def accumulate(self, array: Array, axis: int = 0, dtype: Any = None, out: Any = None) -> Array:
+    def accumulate(self, array: Array, axis: int = 0, dtype: Any = None, out: Array | None = None) -> Array:
         """The results of all reductions from the start of `axis`, for a function that is associative."""
         if self.__name__ in SCANS:
             result = getattr(self._namespace, SCANS[self.__name__])(array, axis=axis, dtype=dtype)

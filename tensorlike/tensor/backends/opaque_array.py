@@ -20,11 +20,13 @@ from __future__ import annotations
 import functools
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
+
+from ..types import Array
 
 if TYPE_CHECKING:
     from .opaque_backend import OpaqueBackend
@@ -37,7 +39,7 @@ class _Interface:
 
     __slots__ = ("__array_interface__",)
 
-    def __init__(self, address: int, shape: tuple[int, ...], dtype: Any) -> None:
+    def __init__(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self.__array_interface__ = {
             "data": (address, False), "shape": shape, "typestr": dtype.str, "version": 3,
         }  # fmt: skip
@@ -56,7 +58,7 @@ def _reserved(nbytes: int) -> int:
     return found
 
 
-def _geometry_at(address: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
+def _geometry_at(address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     # Types of other packages, such as bfloat16, have no code of their own in the interface.
     plain = np.dtype(f"u{dtype.itemsize}") if dtype.kind == "V" else dtype
     found = np.asarray(_Interface(address, shape, plain))
@@ -143,7 +145,7 @@ class OpaqueMemory:
 
     __slots__ = ("__weakref__", "address", "backend", "content", "dtype", "lock", "nbytes", "version")
 
-    def __init__(self, backend: OpaqueBackend, content: Any, dtype: np.dtype[Any]) -> None:
+    def __init__(self, backend: OpaqueBackend, content: Array, dtype: np.dtype[Any]) -> None:
         self.backend = backend
         self.content = content
         self.dtype = dtype
@@ -154,7 +156,7 @@ class OpaqueMemory:
         #: Held while a write reads what it replaces: threads that write to different elements lose none.
         self.lock = threading.RLock()
 
-    def _flat(self, dtype: np.dtype[Any]) -> Any:
+    def _flat(self, dtype: np.dtype[Any]) -> Array:
         """Return all elements in one dimension, their bytes taken as of `dtype`."""
         backend = self.backend
         flat = self.content if len(self.content.shape) == 1 else backend.library.reshape(self.content, (-1,))
@@ -207,13 +209,13 @@ class OpaqueMemory:
             found = library.reshape(found, plan.once)
         return found if plan.once == shape else library.broadcast_to(found, shape)
 
-    def write(self, geometry: np.ndarray[Any, Any], value: Any) -> None:
+    def write(self, geometry: np.ndarray[Any, Any], value: Array) -> None:
         """Put a content in place in which the elements of a geometry are those of `value`, of its shape and dtype."""
         if 0 not in geometry.shape:
             with self.lock:
                 self._write(geometry, value)
 
-    def _write(self, geometry: np.ndarray[Any, Any], value: Any) -> None:
+    def _write(self, geometry: np.ndarray[Any, Any], value: Array) -> None:
         backend = self.backend
         if self._covers(geometry):
             self.content = value
@@ -230,7 +232,7 @@ class OpaqueMemory:
             self.content, self.dtype = written, geometry.dtype
         self.version += 1
 
-    def _written(self, flat: Any, plan: _Grid, value: Any) -> Any:
+    def _written(self, flat: Array, plan: _Grid, value: Array) -> Any:
         """Return the flat elements with slices of them replaced, None where the library has no way to do that."""
         library = self.backend.library
         inner = [n for n in value.shape if n > 1]
@@ -287,7 +289,7 @@ class OpaqueArray:
     _seen: tuple[int, Any] | None
 
     @classmethod
-    def of(cls, content: Any, dtype: np.dtype[Any]) -> OpaqueArray:
+    def of(cls, content: Array, dtype: np.dtype[Any]) -> OpaqueArray:
         """Return an array in new memory, whose content is an array of the library."""
         memory = OpaqueMemory(cls.tensorlike_backend, content, dtype)
         return cls._at(memory, _geometry_at(memory.address, tuple(content.shape), dtype), None)
@@ -314,7 +316,9 @@ class OpaqueArray:
             found = self._seen = (version, memory.read(self._geometry))
         return found[1]
 
-    def strided(self, shape: tuple[int, ...], dtype: Any, offset: int, strides: tuple[int, ...]) -> OpaqueArray:
+    def strided(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], offset: int, strides: tuple[int, ...]
+    ) -> OpaqueArray:
         """Return a view of the memory by its geometry in bytes, from the first element of this array on."""
         dtype = np.dtype(dtype)
         first = last = self.address - self.memory.address + offset
@@ -395,10 +399,10 @@ class OpaqueArray:
         found: OpaqueArray = self.tensorlike_backend.namespace.zeros_like(self)
         return found
 
-    def view(self, dtype: Any = None) -> OpaqueArray:
+    def view(self, dtype: np.dtype[Any] | None = None) -> OpaqueArray:
         return self._view(self._geometry.view() if dtype is None else self._geometry.view(dtype))
 
-    def transpose(self, *axes: Any) -> OpaqueArray:
+    def transpose(self, *axes: int | list[int]) -> OpaqueArray:
         return self._view(self._geometry.transpose(*axes))
 
     def swapaxes(self, axis1: int, axis2: int) -> OpaqueArray:
@@ -410,7 +414,7 @@ class OpaqueArray:
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> OpaqueArray:
         return self._view(self._geometry.diagonal(offset, axis1, axis2))
 
-    def viewed_by(self, function: Any, *args: Any, **options: Any) -> Any:
+    def viewed_by(self, function: Any, *args: int | Sequence[int], **options: Any) -> Any:
         """Return what a function of NumPy that only makes views makes of this array: one view, or several."""
         found = function(self._geometry, *args, **options)
         if isinstance(found, (list, tuple)):
@@ -495,7 +499,7 @@ class OpaqueArray:
             return self._view(self._geometry[items if any(item is ... for item in items) else (*items, ...)])
         return self.tensorlike_backend.gathered(self, items)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Any, value: Array) -> None:
         items = key if isinstance(key, tuple) else (key,)
         backend = self.tensorlike_backend
         if all(isinstance(item, _BASIC) and not isinstance(item, (bool, np.bool_)) for item in items):
@@ -559,7 +563,7 @@ class OpaqueArray:
             "backend's to_host(), or Tensor.cpu()"
         )
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Array, **options: Any) -> Any:
         function = getattr(self.tensorlike_backend.namespace, ufunc.__name__, None)
         if function is None:
             return NotImplemented
@@ -568,7 +572,7 @@ class OpaqueArray:
             options["out"] = out[0] if len(out) == 1 else out
         return (function if method == "__call__" else getattr(function, method))(*inputs, **options)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+    def __array_function__(self, function: Any, types: Any, args: Array, options: Any) -> bool:
         found: Any = self.tensorlike_backend.namespace
         for part in [*function.__module__.split(".")[1:], function.__name__]:
             found = getattr(found, part, None)
@@ -578,7 +582,7 @@ class OpaqueArray:
 def _method(name: str) -> Any:
     """Return the method that is the namespace's function of that name."""
 
-    def method(self: OpaqueArray, *args: Any, **options: Any) -> Any:
+    def method(self: OpaqueArray, *args: int | np.dtype[Any], **options: Any) -> Any:
         return getattr(self.tensorlike_backend.namespace, name)(self, *args, **options)
 
     method.__name__ = name
@@ -586,7 +590,7 @@ def _method(name: str) -> Any:
 
 
 def _operator(ufunc: str, reflected: bool = False, inplace: bool = False) -> Any:
-    def apply(self: OpaqueArray, other: Any) -> Any:
+    def apply(self: OpaqueArray, other: Array | float) -> Any:
         if getattr(other, "__array_ufunc__", ufunc) is None:
             return NotImplemented
         function = getattr(self.tensorlike_backend.namespace, ufunc)

@@ -57,11 +57,11 @@ class OpaqueBackend(Backend):
     def to_numpy(self, value: Any) -> np.ndarray[Any, Any]:
         """Return a NumPy array with the values of an array of the library."""
 
-    def device_of_library_array(self, value: Any) -> device:
+    def device_of_library_array(self, value: Array) -> device:
         """Return the device on which an array of the library lies."""
         return self.current_device()
 
-    def library_dtype(self, dtype: Any) -> Any:
+    def library_dtype(self, dtype: np.dtype[Any]) -> Any:
         """Return the library's name for a dtype of NumPy; raise TypeError for one that it lacks."""
         found = self._library_dtypes.get(dtype)
         if found is None:
@@ -71,7 +71,7 @@ class OpaqueBackend(Backend):
             self._library_dtypes[np.dtype(dtype)] = found
         return found
 
-    def numpy_dtype(self, value: Any) -> np.dtype[Any]:
+    def numpy_dtype(self, value: Array) -> np.dtype[Any]:
         """Return the dtype of an array of the library as NumPy's."""
         if not self._numpy_dtypes:
             names = [*(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)), "bool"]
@@ -82,11 +82,11 @@ class OpaqueBackend(Backend):
                 return ours
         raise TypeError(f"arrays of the backend {self.name!r} of dtype {value.dtype} cannot be the memory of tensors")
 
-    def with_slices(self, value: Any, key: tuple[Any, ...], part: Any) -> Any:
+    def with_slices(self, value: Array, key: tuple[Any, ...], part: Array) -> Any:
         """Return a copy of an array of the library with slices of it replaced; None where the library cannot."""
         return None
 
-    def scattered(self, flat: Any, places: np.ndarray[Any, Any], values: Any) -> Any:
+    def scattered(self, flat: Array, places: np.ndarray[Any, Any], values: Array) -> Array:
         """Return a copy of a flat array in which `values` stand at `places`; of equal places the last counts."""
         count = int(flat.shape[0])
         source = np.arange(count)
@@ -94,7 +94,7 @@ class OpaqueBackend(Backend):
         both = self.library.concat([flat, values], axis=0)
         return self.library.take(both, self.from_numpy_like(source, flat), axis=0)
 
-    def sliced(self, value: Any, key: Any) -> Any:
+    def sliced(self, value: Array, key: Any) -> Array:
         """Return a part of an array of the library by a key of integers and slices."""
         return value[key]
 
@@ -115,7 +115,7 @@ class OpaqueBackend(Backend):
     def shows_values(self, array: Array) -> bool:
         return True
 
-    def value_of(self, array: Array) -> Any:
+    def value_of(self, array: Array) -> Array:
         """Return the library's own array of an array of this backend."""
         if isinstance(array, OpaqueArray):
             if array.tensorlike_backend is not self:
@@ -127,7 +127,7 @@ class OpaqueBackend(Backend):
             return array.library_array()
         return array
 
-    def from_numpy_like(self, array: np.ndarray[Any, Any], like: Any) -> Any:
+    def from_numpy_like(self, array: np.ndarray[Any, Any], like: Array) -> Array:
         """Return an array of the library with the values of a NumPy array, on the device of `like`."""
         return self.from_numpy(array, self.device_of_library_array(like))
 
@@ -143,7 +143,7 @@ class OpaqueBackend(Backend):
     def copy(self, array: Array) -> Array:
         return self.adopted(array).copy(order="K")
 
-    def cast(self, value: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
+    def cast(self, value: Array, source: np.dtype[Any], target: np.dtype[Any]) -> Array:
         """Return an array of the library in another dtype, as NumPy's `astype` does."""
         if source == target:
             return value
@@ -153,7 +153,7 @@ class OpaqueBackend(Backend):
             value = self.library.real(value)
         return self.library.astype(value, self.library_dtype(target))
 
-    def reinterpreted(self, flat: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
+    def reinterpreted(self, flat: Array, source: np.dtype[Any], target: np.dtype[Any]) -> Array:
         """Return the bytes of a flat array of the library as elements of another dtype.
 
         Complex numbers are split into their parts by the library; all others make the detour through the host.
@@ -166,11 +166,11 @@ class OpaqueBackend(Backend):
         self.library_dtype(target)
         return self.from_numpy_like(whole.copy(), flat)
 
-    def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
+    def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Array) -> Array:
         """Return an array of the library of zeros, on the device of `like`."""
         return self.from_numpy_like(np.zeros(shape, dtype), like)
 
-    def number(self, value: Any, dtype: np.dtype[Any], like: Any) -> Any:
+    def number(self, value: float | np.generic, dtype: np.dtype[Any], like: Array) -> Array:
         """Return a number as a zero-dimensional array of the library; OverflowError where the dtype cannot hold it."""
         with np.errstate(all="ignore"):
             return self.from_numpy_like(np.asarray(value, dtype=dtype), like)
@@ -196,7 +196,7 @@ class OpaqueBackend(Backend):
         found = self.library.take(flat, self.from_numpy_like(places.reshape(-1), value), axis=0)
         return self.array_type.of(self.library.reshape(found, places.shape), array.dtype)
 
-    def value_for(self, value: Any, shape: tuple[int, ...], dtype: np.dtype[Any], like: OpaqueArray) -> Any:
+    def value_for(self, value: Array, shape: tuple[int, ...], dtype: np.dtype[Any], like: OpaqueArray) -> Array:
         """Return an array of the library that can be written to elements of that shape and dtype."""
         there = like.memory.content
         if isinstance(value, np.ndarray) and value.ndim:
@@ -224,7 +224,7 @@ class OpaqueBackend(Backend):
             raise ValueError(f"could not broadcast input array from shape {given} into shape {shape}")
         return self.library.broadcast_to(found, shape)
 
-    def scatter_add(self, array: Array, indices: Any, values: Any) -> None:
+    def scatter_add(self, array: Array, indices: Array, values: Array) -> None:
         """Add `values` at `indices`: on the host, unless the library has a way of its own."""
         items = indices if isinstance(indices, tuple) else (indices,)
         given = self.to_host(values) if self.owns(type(values)) else values
@@ -256,19 +256,15 @@ class OpaqueBackend(Backend):
         return found
 
     def strided_view(
-        self,
-        owner: Array,
-        shape: tuple[int, ...],
-        dtype: Any,
-        byte_offset: int,
+        self, owner: Array, shape: tuple[int, ...], dtype: np.dtype[Any], byte_offset: int,
         byte_strides: tuple[int, ...],
-    ) -> Array:
+    ) -> Array:  # fmt: skip
         return owner.strided(shape, dtype, byte_offset, byte_strides)
 
     # SciPy and decompositions.
 
     @property
-    def special(self) -> Any:
+    def special(self) -> HostFallbackModule:
         found = self._modules.get("special")
         if found is None:
             host = importlib.import_module("scipy.special")
@@ -276,7 +272,7 @@ class OpaqueBackend(Backend):
         return found
 
     @property
-    def scipy_linalg(self) -> Any:
+    def scipy_linalg(self) -> HostFallbackModule:
         found = self._modules.get("linalg")
         if found is None:
             host = importlib.import_module("scipy.linalg")

@@ -28,7 +28,7 @@ VIEWS = frozenset({"diagonal", "expand_dims", "flip", "moveaxis", "rot90", "sque
 HOST_FUNCTIONS = frozenset({"argpartition", "bincount", "einsum", "isin", "unique"})
 
 
-def _normalized(axis: Any, ndim: int) -> int:
+def _normalized(axis: int, ndim: int) -> int:
     found: int = np.lib.array_utils.normalize_axis_index(axis, ndim)
     return found
 
@@ -78,11 +78,11 @@ class OpaqueNamespace:
 
     # ------------------------------------------------------------------------------------------- between both worlds
 
-    def value(self, array: Any) -> Any:
+    def value(self, array: Array) -> Array:
         """Return the library's array of an operand: of an array, or of numbers."""
         return self._backend.value_of(self.asarray(array))
 
-    def wrapped(self, value: Any, dtype: Any = None) -> OpaqueArray:
+    def wrapped(self, value: Array, dtype: Any = None) -> OpaqueArray:
         """Return an array around one of the library, of `dtype` if that is given."""
         backend = self._backend
         here = backend.numpy_dtype(value)
@@ -90,7 +90,7 @@ class OpaqueNamespace:
             value, here = backend.cast(value, here, np.dtype(dtype)), np.dtype(dtype)
         return backend.array_type.of(value, here)
 
-    def delivered(self, result: OpaqueArray, out: Any) -> OpaqueArray:
+    def delivered(self, result: OpaqueArray, out: Array | None) -> OpaqueArray:
         """Return a result, written to `out` where that is given, as NumPy does."""
         if out is None:
             return result
@@ -101,21 +101,21 @@ class OpaqueNamespace:
             raise TypeError(f"cannot cast output from {result.dtype} to {target.dtype} with casting rule 'same_kind'")
         if np.broadcast_shapes(result.shape, target.shape) != target.shape:
             raise ValueError(f"non-broadcastable output operand with shape {target.shape} for a result {result.shape}")
-        target[...] = result
+        target[...] = result  # type: ignore[assignment]
         return target
 
-    def cast(self, array: Any, dtype: Any) -> Any:
+    def cast(self, array: Array, dtype: Any) -> Array:
         """Return the library's array of an operand in a dtype."""
         array = self.asarray(array)
         return self._backend.cast(self._backend.value_of(array), array.dtype, np.dtype(dtype))
 
-    def may_share_memory(self, a: Any, b: Any, max_work: Any = None) -> bool:
+    def may_share_memory(self, a: Array, b: Array, max_work: Any = None) -> bool:
         return isinstance(a, OpaqueArray) and isinstance(b, OpaqueArray) and a.overlaps(b)
 
     def iscomplexobj(self, x: Any) -> bool:
         return bool(x.dtype.kind == "c")
 
-    def result_type(self, *operands: Any) -> np.dtype[Any]:
+    def result_type(self, *operands: Array) -> np.dtype[Any]:
         return np.result_type(*(o.dtype if isinstance(o, OpaqueArray) else o for o in operands))
 
     # ------------------------------------------------------------------------------------------------------- creation
@@ -124,7 +124,9 @@ class OpaqueNamespace:
         found: OpaqueArray = self._backend.from_host(array, self._backend.current_device())
         return found
 
-    def asarray(self, a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None) -> OpaqueArray:
+    def asarray(
+        self, a: Array | float, dtype: np.dtype[Any] | None = None, order: Any = None, *, copy: bool | None = None
+    ) -> OpaqueArray:
         if self._backend.owns(type(a)):
             array: OpaqueArray = self._backend.adopted(a)
             self._backend.value_of(array)
@@ -138,7 +140,10 @@ class OpaqueNamespace:
         array = self.asarray(a, dtype)
         return array if array.flags.c_contiguous else array.copy()
 
-    def full(self, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> OpaqueArray:
+    def full(
+        self, shape: int | Sequence[int], fill_value: int | np.generic, dtype: np.dtype[Any] | None = None,
+        order: str = "C",
+    ) -> OpaqueArray:  # fmt: skip
         shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
         if self._backend.owns(type(fill_value)):
             return self.broadcast_to(self.asarray(fill_value, dtype), shape).copy()
@@ -149,7 +154,7 @@ class OpaqueNamespace:
         backend = self._backend
         return backend.array_type.of(backend.library.broadcast_to(backend.value_of(made), shape), one.dtype)
 
-    def zeros(self, shape: Any, dtype: Any = float, order: str = "C") -> OpaqueArray:
+    def zeros(self, shape: int | Sequence[int], dtype: Any = float, order: str = "C") -> OpaqueArray:
         return self.full(shape, 0, np.dtype(dtype))
 
     def ones(self, shape: Any, dtype: Any = float, order: str = "C") -> OpaqueArray:
@@ -158,14 +163,14 @@ class OpaqueNamespace:
     # Nothing is uninitialised in memory that is never written.
     empty = zeros
 
-    def _like(self, a: Any, fill_value: Any, dtype: Any, shape: Any) -> OpaqueArray:
+    def _like(self, a: Array, fill_value: int, dtype: Any, shape: Any) -> OpaqueArray:
         array = self.asarray(a)
         return self.full(array.shape if shape is None else shape, fill_value, array.dtype if dtype is None else dtype)
 
     def full_like(self, a: Any, fill_value: Any, dtype: Any = None, order: str = "K", shape: Any = None) -> OpaqueArray:
         return self._like(a, fill_value, dtype, shape)
 
-    def zeros_like(self, a: Any, dtype: Any = None, order: str = "K", shape: Any = None) -> OpaqueArray:
+    def zeros_like(self, a: Array, dtype: Any = None, order: str = "K", shape: Any = None) -> OpaqueArray:
         return self._like(a, 0, dtype, shape)
 
     def ones_like(self, a: Any, dtype: Any = None, order: str = "K", shape: Any = None) -> OpaqueArray:
@@ -173,7 +178,7 @@ class OpaqueNamespace:
 
     empty_like = zeros_like
 
-    def arange(self, *bounds: Any, dtype: Any = None) -> OpaqueArray:
+    def arange(self, *bounds: int, dtype: Any = None) -> OpaqueArray:
         return self._made(np.arange(*(self._number(b) for b in bounds), dtype=dtype))
 
     def eye(self, N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> OpaqueArray:
@@ -202,7 +207,7 @@ class OpaqueNamespace:
     def imag(self, val: Any) -> OpaqueArray:
         return self.asarray(val).imag
 
-    def broadcast_to(self, array: Any, shape: Any, subok: bool = False) -> OpaqueArray:
+    def broadcast_to(self, array: Array, shape: Any, subok: bool = False) -> OpaqueArray:
         found: OpaqueArray = self.asarray(array).viewed_by(np.broadcast_to, shape)
         return found
 
@@ -217,7 +222,7 @@ class OpaqueNamespace:
         found: OpaqueArray = x.viewed_by(np.lib.stride_tricks.as_strided, shape, strides)
         return found
 
-    def concatenate(self, arrays: Any, axis: Any = 0, out: Any = None, dtype: Any = None) -> OpaqueArray:
+    def concatenate(self, arrays: Array, axis: Any = 0, out: Any = None, dtype: Any = None) -> OpaqueArray:
         given = [self.asarray(a) for a in arrays]
         wanted = self.result_type(*given) if dtype is None else np.dtype(dtype)
         if axis is None:
@@ -229,7 +234,7 @@ class OpaqueNamespace:
         joined = self._backend.library.concat([self.cast(a, wanted) for a in given], axis=axis)
         return self.delivered(self.wrapped(joined, wanted), out)
 
-    def stack(self, arrays: Any, axis: int = 0, out: Any = None, dtype: Any = None) -> OpaqueArray:
+    def stack(self, arrays: Array, axis: int = 0, out: Any = None, dtype: Any = None) -> OpaqueArray:
         given = [self.asarray(a) for a in arrays]
         if len({a.shape for a in given}) != 1:
             raise ValueError("all input arrays must have the same shape")
@@ -267,7 +272,7 @@ class OpaqueNamespace:
             array = unlike(array[(*before, slice(1, None))], array[(*before, slice(None, -1))])
         return array
 
-    def _band(self, m: Any, k: int, lower: bool) -> OpaqueArray:
+    def _band(self, m: Array, k: int, lower: bool) -> OpaqueArray:
         array = self.asarray(m)
         rows, columns = array.shape[-2:]
         mask = np.tri(rows, columns, k if lower else k - 1, dtype=bool)
@@ -277,12 +282,12 @@ class OpaqueNamespace:
     def tril(self, m: Any, k: int = 0) -> OpaqueArray:
         return self._band(m, k, True)
 
-    def triu(self, m: Any, k: int = 0) -> OpaqueArray:
+    def triu(self, m: Array, k: int = 0) -> OpaqueArray:
         return self._band(m, k, False)
 
     # ------------------------------------------------------------------------------------------------------ selection
 
-    def where(self, condition: Any, *choices: Any) -> Any:
+    def where(self, condition: Array, *choices: Array) -> Array:
         if not choices:
             return self.nonzero(condition)
         dtype = self.result_type(*(c if isinstance(c, (OpaqueArray, np.generic, int, float, complex)) else
@@ -291,17 +296,17 @@ class OpaqueNamespace:
         found = self._backend.library.where(self.cast(condition, bool), first, second)
         return self.wrapped(found, dtype)
 
-    def _chosen(self, choice: Any, dtype: np.dtype[Any]) -> Any:
+    def _chosen(self, choice: Array, dtype: np.dtype[Any]) -> Array:
         return self.cast(np.asarray(choice, dtype) if not isinstance(choice, OpaqueArray) else choice, dtype)
 
-    def nonzero(self, a: Any) -> tuple[OpaqueArray, ...]:
+    def nonzero(self, a: Array) -> tuple[OpaqueArray, ...]:
         array = self.asarray(a)
         return tuple(self.wrapped(v, np.int64) for v in self._backend.library.nonzero(self.cast(array, bool)))
 
     def flatnonzero(self, a: Any) -> OpaqueArray:
         return self.nonzero(self.asarray(a).ravel())[0]
 
-    def _within(self, indices: OpaqueArray, size: int, mode: str) -> Any:
+    def _within(self, indices: OpaqueArray, size: int, mode: str) -> Array:
         """Return indices as of 0 on; raise IndexError for one out of range, by the host's look at them."""
         if mode == "clip":
             return self.value(self.clip(indices, 0, size - 1))
@@ -316,7 +321,9 @@ class OpaqueNamespace:
                 return self._backend.from_numpy_like(np.where(host < 0, host + size, host), indices.memory.content)
         return self.value(indices)
 
-    def take(self, a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> OpaqueArray:
+    def take(
+        self, a: Array, indices: Array, axis: int | None = None, out: Any = None, mode: str = "raise"
+    ) -> OpaqueArray:
         array, where = self.asarray(a), self.asarray(indices)
         array, axis = (array.ravel(), 0) if axis is None else (array, _normalized(axis, array.ndim))
         shape = array.shape[:axis] + where.shape + array.shape[axis + 1 :]
@@ -326,7 +333,7 @@ class OpaqueNamespace:
         found = self._backend.library.take(self.value(array), flat, axis=axis)
         return self.delivered(self.wrapped(found, array.dtype).reshape(shape), out)
 
-    def take_along_axis(self, arr: Any, indices: Any, axis: int | None = -1) -> OpaqueArray:
+    def take_along_axis(self, arr: Array, indices: Array, axis: int | None = -1) -> OpaqueArray:
         array, where = self.asarray(arr), self.asarray(indices)
         array, axis = (array.ravel(), 0) if axis is None else (array, _normalized(axis, array.ndim))
         size = array.shape[axis]
@@ -338,7 +345,7 @@ class OpaqueNamespace:
         places = self._within(where.astype(np.int64, copy=False), size, "raise")
         return self.wrapped(self._backend.library.take_along_axis(self.value(array), places, axis=axis), array.dtype)
 
-    def put_along_axis(self, arr: OpaqueArray, indices: Any, values: Any, axis: int | None) -> None:
+    def put_along_axis(self, arr: OpaqueArray, indices: Array, values: Array, axis: int | None) -> None:
         target = arr.ravel() if axis is None else arr
         axis = 0 if axis is None else _normalized(axis, arr.ndim)
         where = self._backend.to_host(self.asarray(indices))
@@ -348,7 +355,7 @@ class OpaqueNamespace:
             key.append(where if d == axis else np.arange(target.shape[d]).reshape(shape))
         target[tuple(key)] = values
         if not self.may_share_memory(target, arr):
-            arr[...] = target.reshape(arr.shape)
+            arr[...] = target.reshape(arr.shape)  # type: ignore[assignment]
 
     def copyto(self, dst: OpaqueArray, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
         if isinstance(src, OpaqueArray) and not np.can_cast(src.dtype, dst.dtype, casting):
@@ -362,15 +369,16 @@ class OpaqueNamespace:
     # ----------------------------------------------------------------------------------------------------- reductions
 
     @staticmethod
-    def _axes(axis: Any, ndim: int) -> Any:
+    def _axes(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...] | None:
         if axis is None:
             return None
         axes = axis if isinstance(axis, (tuple, list)) else (axis,)
         return tuple(_normalized(int(d), ndim) for d in axes)
 
     def _summed(
-        self, name: str, start: int, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any
-    ) -> OpaqueArray:
+        self, name: str, start: int, a: Array, axis: int | Sequence[int] | None, dtype: Any, out: Array | None,
+        keepdims: bool, initial: Any, where: Any,
+    ) -> OpaqueArray:  # fmt: skip
         array = self.asarray(a)
         if where is not None and where is not True:
             array = self.where(where, array, array.dtype.type(start))
@@ -389,8 +397,8 @@ class OpaqueNamespace:
         return self.delivered(found, out)
 
     def sum(
-        self, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
-        where: Any = None,
+        self, a: Array, axis: int | Sequence[int] | None = None, dtype: Any = None, out: Array | None = None,
+        keepdims: bool = False, initial: Any = None, where: Any = None,
     ) -> OpaqueArray:  # fmt: skip
         return self._summed("sum", 0, a, axis, dtype, out, keepdims, initial, where)
 
@@ -400,7 +408,9 @@ class OpaqueNamespace:
     ) -> OpaqueArray:  # fmt: skip
         return self._summed("prod", 1, a, axis, dtype, out, keepdims, initial, where)
 
-    def _extreme(self, name: str, a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> OpaqueArray:
+    def _extreme(
+        self, name: str, a: Array, axis: int | Sequence[int] | None, out: Any, keepdims: bool, initial: Any, where: Any
+    ) -> OpaqueArray:
         array = self.asarray(a)
         pairwise = getattr(self, f"{name}imum")
         if initial is None and where is not None and where is not True:
@@ -430,8 +440,9 @@ class OpaqueNamespace:
         return self.delivered(found, out)
 
     def max(
-        self, a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
-    ) -> OpaqueArray:
+        self, a: Array, axis: int | Sequence[int] | None = None, out: Any = None, keepdims: bool = False,
+        initial: Any = None, where: Any = None,
+    ) -> OpaqueArray:  # fmt: skip
         return self._extreme("max", a, axis, out, keepdims, initial, where)
 
     def min(
@@ -440,7 +451,7 @@ class OpaqueNamespace:
         return self._extreme("min", a, axis, out, keepdims, initial, where)
 
     def all(
-        self, a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None
+        self, a: Array, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None
     ) -> OpaqueArray:
         array = self.asarray(a)
         array = array if where is None else self.logical_or(array, self.logical_not(where))
@@ -449,7 +460,7 @@ class OpaqueNamespace:
         return self.delivered(self.wrapped(value, bool), out)
 
     def any(
-        self, a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None
+        self, a: Array, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None
     ) -> OpaqueArray:
         array = self.asarray(a)
         array = array if where is None else self.logical_and(array, where)
@@ -474,7 +485,9 @@ class OpaqueNamespace:
     def argmin(self, a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> OpaqueArray:
         return self._place_of("argmin", a, axis, out, keepdims)
 
-    def _running(self, name: str, a: Any, axis: Any, dtype: Any, out: Any, include_initial: bool) -> OpaqueArray:
+    def _running(
+        self, name: str, a: Array, axis: int | None, dtype: np.dtype[Any] | None, out: Any, include_initial: bool
+    ) -> OpaqueArray:
         array = self.asarray(a)
         array, axis = (array.ravel(), 0) if axis is None else (array, _normalized(axis, array.ndim))
         wanted = _of_sums(array.dtype) if dtype is None else np.dtype(dtype)
@@ -482,7 +495,9 @@ class OpaqueNamespace:
         found = function(self.cast(array, wanted), axis=axis, include_initial=include_initial)
         return self.delivered(self.wrapped(found, wanted), out)
 
-    def cumsum(self, a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> OpaqueArray:
+    def cumsum(
+        self, a: Array, axis: int | None = None, dtype: np.dtype[Any] | None = None, out: Any = None
+    ) -> OpaqueArray:
         return self._running("cumulative_sum", a, axis, dtype, out, False)
 
     def cumprod(self, a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> OpaqueArray:
@@ -490,7 +505,7 @@ class OpaqueNamespace:
 
     # --------------------------------------------------------------------------------------------- sorting, searching
 
-    def _sorted(self, name: str, a: Any, axis: int | None) -> OpaqueArray:
+    def _sorted(self, name: str, a: Array, axis: int | None) -> OpaqueArray:
         array = self.asarray(a)
         array, axis = (array.ravel(), 0) if axis is None else (array, axis)
         if array.size == 0 or array.dtype.kind not in "biuf":
@@ -504,10 +519,10 @@ class OpaqueNamespace:
     def sort(self, a: Any, axis: int | None = -1, kind: Any = None, *, stable: Any = None) -> OpaqueArray:
         return self._sorted("sort", a, axis)
 
-    def argsort(self, a: Any, axis: int | None = -1, kind: Any = None, *, stable: Any = None) -> OpaqueArray:
+    def argsort(self, a: Array, axis: int | None = -1, kind: str | None = None, *, stable: Any = None) -> OpaqueArray:
         return self._sorted("argsort", a, axis)
 
-    def searchsorted(self, a: Any, v: Any, side: str = "left", sorter: Any = None) -> OpaqueArray:
+    def searchsorted(self, a: Array, v: Array, side: str = "left", sorter: Any = None) -> OpaqueArray:
         array, values = self.asarray(a), self.asarray(v)
         if sorter is not None:
             array = self.take(array, sorter)
@@ -518,7 +533,7 @@ class OpaqueNamespace:
 
     # ------------------------------------------------------------------------------------------------------- products
 
-    def _product(self, function: Callable[..., Any], a: Any, b: Any, out: Any, **options: Any) -> OpaqueArray:
+    def _product(self, function: Callable[..., Any], a: Array, b: Array, out: Any, **options: Any) -> OpaqueArray:
         first, second = self.asarray(a), self.asarray(b)
         wanted = self.result_type(first, second)
         # Sums of booleans are whether any is true; the standard has products of numbers alone.
@@ -526,7 +541,7 @@ class OpaqueNamespace:
         found = self.wrapped(function(self.cast(first, inner), self.cast(second, inner), **options), inner)
         return self.delivered(found.astype(wanted, copy=False), out)
 
-    def matmul(self, x1: Any, x2: Any, /, out: Any = None) -> OpaqueArray:
+    def matmul(self, x1: Array, x2: Array, /, out: Any = None) -> OpaqueArray:
         first, second = self.asarray(x1), self.asarray(x2)
         if not (first.ndim and second.ndim):
             raise ValueError("matmul: Input operand does not have enough dimensions")
@@ -545,10 +560,10 @@ class OpaqueNamespace:
         axes = ([first.ndim - 1], [max(second.ndim - 2, 0)])
         return self._product(self._backend.library.tensordot, first, second, out, axes=axes)
 
-    def vecdot(self, x1: Any, x2: Any, /, *, axis: int = -1, out: Any = None) -> OpaqueArray:
+    def vecdot(self, x1: Array, x2: Array, /, *, axis: int = -1, out: Any = None) -> OpaqueArray:
         return self.delivered(self.sum(self.conj(x1) * x2, axis=axis), out)
 
-    def vdot(self, a: Any, b: Any) -> OpaqueArray:
+    def vdot(self, a: Array, b: Array) -> OpaqueArray:
         return self.vecdot(self.asarray(a).ravel(), self.asarray(b).ravel())
 
     def trace(
@@ -578,8 +593,8 @@ class OpaqueNamespace:
         array = self.asarray(x)
         if array.dtype.kind == "c":
             found = array.copy()
-            found.real[...] = self.nan_to_num(found.real, True, nan, posinf, neginf)
-            found.imag[...] = self.nan_to_num(found.imag, True, nan, posinf, neginf)
+            found.real[...] = self.nan_to_num(found.real, True, nan, posinf, neginf)  # type: ignore[assignment]
+            found.imag[...] = self.nan_to_num(found.imag, True, nan, posinf, neginf)  # type: ignore[assignment]
             return found
         if array.dtype.kind in "biu":
             return array.copy() if copy else array
@@ -635,7 +650,7 @@ class _HostRandom:
     def __init__(self, backend: OpaqueBackend) -> None:
         self._backend = backend
 
-    def default_rng(self, seed: Any = None) -> Any:
+    def default_rng(self, seed: int | None = None) -> _HostGenerator:
         return _HostGenerator(self._backend, np.random.default_rng(seed))
 
 

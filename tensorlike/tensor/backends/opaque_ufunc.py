@@ -59,7 +59,7 @@ def _exp2(library: Any, x: Any) -> Any:
     return library.pow(library.full_like(x, 2), x)
 
 
-def _fmod(library: Any, x: Any, y: Any) -> Any:
+def _fmod(library: Any, x: Array, y: Array) -> Array:
     """The remainder with the sign of `x`, exactly: of floating-point numbers that of the magnitudes."""
     if library.isdtype(x.dtype, "integral"):
         # The smallest integer has no magnitude.
@@ -84,7 +84,7 @@ def _fmin(library: Any, x: Any, y: Any) -> Any:
 def _shifted(function: str) -> Callable[..., Any]:
     """Return a shift that moves all bits out for a number of bits that is negative or too large, as NumPy's does."""
 
-    def shift(library: Any, x: Any, bits: Any) -> Any:
+    def shift(library: Any, x: Array, bits: Array) -> Array:
         zero = library.zeros_like(bits)
         width = library.iinfo(x.dtype).bits
         inside = library.logical_and(
@@ -124,7 +124,9 @@ class OpaqueUfunc(UniversalFunction):
         self._function: Callable[..., Any] | None = None
         self._on_host = name in HOST_UFUNCS
 
-    def __call__(self, *args: Any, where: Any = True, out: Any = None, dtype: Any = None, **options: Any) -> Any:
+    def __call__(
+        self, *args: Array | float, where: bool = True, out: Array | None = None, dtype: Any = None, **options: Any
+    ) -> Array:
         ufunc, namespace = self._ufunc, self._namespace
         unknown = options.keys() - {"casting", "order", "subok"}
         if unknown:
@@ -237,7 +239,7 @@ class OpaqueUfunc(UniversalFunction):
         a[...] = backend.from_host(host, backend.device_of(a))
 
 
-def _kind_of(value: Any) -> Any:
+def _kind_of(value: Array | float) -> Any:
     """Return what NumPy resolves dtypes by: a dtype, or the type of a Python number, which has no say."""
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, np.dtype):

@@ -22,7 +22,7 @@ from ..dtypes import as_numpy_dtype, dtype_of
 from ..dtypes import dtype as Dtype
 from ..layouts import format_name, format_of
 from ..tensor import Tensor as TensorType
-from ..types import DtypeLike, Tensor
+from ..types import Array, DtypeLike, Namespace, Tensor
 
 if TYPE_CHECKING:
     from ..layouts import memory_format as MemoryFormat
@@ -32,7 +32,7 @@ register_plain(Dtype, Device)
 register_ordinary(layouts.layout, layouts.memory_format)
 
 
-def _not_scalar(self: Any, what: str = "Scalar") -> RuntimeError:
+def _not_scalar(self: Tensor, what: str = "Scalar") -> RuntimeError:
     return explained(
         RuntimeError, "item",
         f"a Tensor with {self._tl_data.size} elements cannot be converted to {what}: its shape is "
@@ -44,7 +44,7 @@ def _not_scalar(self: Any, what: str = "Scalar") -> RuntimeError:
 
 
 @primitive(name="_to_copy", function=False, method="_tl_cast", own_layout=True)
-def _cast(xp: Any, input: Tensor, dtype: Any) -> Tensor:
+def _cast(xp: Namespace, input: Array, dtype: Any) -> Array:
     """Return the elements in another dtype."""
     if input.dtype.kind == "c" and dtype.kind not in "cb":
         input = input.real
@@ -57,23 +57,23 @@ derivatives(_cast, input=lambda grad: grad)
 
 # The source device is an argument, so that the gradient is moved back without keeping the elements alive.
 @primitive(name="_transfer", function=False, method="_tl_move", own_layout=True)
-def _move(xp: Any, input: Tensor, device: Any, source: Any) -> Tensor:
+def _move(xp: Namespace, input: Array, device: Any, source: Any) -> Array:
     """Return the elements on another device."""
-    return transfer(input, device)
+    return transfer(input, device)  # type: ignore[no-any-return]
 
 
 derivatives(_move, input=lambda grad, device, source: grad._tl_move(source, device))
 
 
-def _transfer(self: Any, device: Any) -> Any:
+def _transfer(self: Tensor, device: Device) -> Tensor:
     return self._tl_move(device, device_of(self._tl_data))
 
 
-TensorType._tl_transfer = _transfer  # type: ignore[attr-defined]
+TensorType._tl_transfer = _transfer
 
 
 def _converted(
-    self: Any, dtype: Any, device: Any, copy: bool, memory_format: Any = None, name: str = "to"
+    self: Tensor, dtype: DtypeLike | None, device: Any, copy: bool, memory_format: Any = None, name: str = "to"
 ) -> TensorType:
     result = self
     if device is not None:
@@ -90,10 +90,10 @@ def _converted(
     order = format_name(memory_format, name)
     # As in PyTorch, any order that is none of the others counts as contiguous here.
     if order not in (None, "preserve_format", format_of(result._tl_data) or "contiguous_format"):
-        return result.clone(memory_format=memory_format)  # type: ignore[no-any-return]
+        return result.clone(memory_format=memory_format)
     if copy and result is self:
         result = self.clone()
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 @overload

@@ -177,7 +177,7 @@ def _reduce_ex(self: Tensor, proto: Any) -> Any:
     return reduce_tensor(self)
 
 
-def as_subclass(self: Any, cls: type[Subclass]) -> Subclass:
+def as_subclass(self: Tensor, cls: type[Subclass]) -> Subclass:
     """Return a tensor of the type `cls` on the same memory, at the same place in the graph.
 
     No type and no mode is asked, as in PyTorch: implementations of `__torch_function__` give results their type with
@@ -199,10 +199,10 @@ def as_subclass(self: Any, cls: type[Subclass]) -> Subclass:
 
 
 as_subclass.__qualname__ = "Tensor.as_subclass"
-Tensor.as_subclass = as_subclass  # type: ignore[method-assign]
+Tensor.as_subclass = as_subclass  # type: ignore[assignment, method-assign]
 
 
-def _array_namespace(self: Any, *, api_version: str | None = None) -> ModuleType:
+def _array_namespace(self: Tensor, *, api_version: str | None = None) -> ModuleType:
     """Return the namespace of the Python array API standard, `tensorlike.array_api`.
 
     No type is asked: its functions ask them. Raises ValueError for a version of the standard that it does not follow.
@@ -217,7 +217,7 @@ def _array_namespace(self: Any, *, api_version: str | None = None) -> ModuleType
     return namespace
 
 
-def _to_device(self: Any, device: Device | str, /, *, stream: Any = None) -> Tensor:
+def _to_device(self: Tensor, device: Device | str, /, *, stream: Any = None) -> Tensor:
     """Return the array on a device, as the array API standard has it: `to` with no more than that.
 
     >>> tl.ones(2).to_device("cpu")
@@ -225,7 +225,7 @@ def _to_device(self: Any, device: Device | str, /, *, stream: Any = None) -> Ten
     """
     if stream is not None:
         raise ValueError("to_device(): argument 'stream' must be None: the streams of a device are CuPy's")
-    return self.to(device)  # type: ignore[no-any-return]
+    return self.to(device)
 
 
 for _name, _method in (("__array_namespace__", _array_namespace), ("to_device", _to_device)):
@@ -233,7 +233,7 @@ for _name, _method in (("__array_namespace__", _array_namespace), ("to_device", 
     setattr(Tensor, _name, _method)
 
 
-def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
+def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
     """Return `data` as a leaf of the type `cls`, sharing its memory.
 
     Source: PyTorch's `torch.Tensor._make_subclass`.
@@ -247,7 +247,7 @@ def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
     return result
 
 
-def retyped_leaf(tensor: Any, cls: type) -> Any:
+def retyped_leaf(tensor: Tensor, cls: type) -> Any:
     """Return a fresh leaf as an instance of `cls`."""
     try:
         tensor.__class__ = cls

@@ -23,6 +23,7 @@ from ..device import device as Device
 from ..dtypes import as_numpy_dtype, dtype_of
 from ..storage import writable_alias
 from ..tensor import Tensor
+from ..types import Array
 
 
 class DLDeviceType(IntEnum):
@@ -149,7 +150,7 @@ def from_dlpack(ext_tensor: object, *, device: Device | str | None = None, copy:
     if type(ext_tensor) is not np.ndarray and holding(ext_tensor) is not None:
         array = adopted(ext_tensor)
         dtype_of(array.dtype)
-        return _placed(array.copy() if copy else array, device, copy)  # type: ignore[no-any-return]
+        return _placed(array.copy() if copy else array, device, copy)
     if hasattr(ext_tensor, "__dlpack__"):
         exporter: Any = ext_tensor
         kind, number = map(int, exporter.__dlpack_device__())
@@ -178,7 +179,7 @@ def from_dlpack(ext_tensor: object, *, device: Device | str | None = None, copy:
     dtype_of(array.dtype)
     if copy and not copied:
         array = array.copy()
-    return _placed(array, device, copy)  # type: ignore[no-any-return]
+    return _placed(array, device, copy)
 
 
 def _elsewhere(producer: Any, device: Any, copy: bool | None) -> Any:
@@ -188,7 +189,7 @@ def _elsewhere(producer: Any, device: Any, copy: bool | None) -> Any:
     return _placed(array.copy() if copy else array, device, copy)
 
 
-def _placed(array: Any, device: Any, copy: bool | None) -> Any:
+def _placed(array: Array, device: Any, copy: bool | None) -> Tensor:
     if device is None:
         return wrap(array)
     moved = transfer(array, as_device(device, "from_dlpack"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from ..dtypes import as_numpy_dtype, default_float, dtype_of
 from ..dtypes import dtype as Dtype
 from ..layouts import check_layout, empty_array, format_name
 from ..tensor import Tensor
-from ..types import Number
+from ..types import Array, Namespace, Number
 from .from_data import array_from, as_tensor, finish, finish_sequence, from_numpy, inferred_dtype, placed, tensor
 
 if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-def _made(name: str, shape: tuple[int, ...], dtype: Any, device: Any, value: Any) -> Any:
+def _made(name: str, shape: tuple[int, ...], dtype: np.dtype[Any], device: Any, value: float | None) -> Any:
     if device is not None:
         where = as_device(device, name)
         if where.type != "cpu":
@@ -53,8 +53,9 @@ def _made(name: str, shape: tuple[int, ...], dtype: Any, device: Any, value: Any
 
 
 def _unset(
-    shape: tuple[int, ...], dtype: Any, device: Any, name: str, memory_format: Any, like: Any = None
-) -> Any:
+    shape: tuple[int, ...], dtype: np.dtype[Any], device: Device | str | None, name: str, memory_format: Any,
+    like: Array | None = None,
+) -> Array:  # fmt: skip
     """Return an uninitialised array in a memory format."""
     wanted = format_name(memory_format, name)
     if like is None and wanted == "preserve_format":
@@ -67,7 +68,7 @@ def _unset(
         return empty_array(backend.namespace, shape, dtype, wanted, like)
 
 
-def _made_of(xp: Any, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
+def _made_of(xp: Namespace, shape: tuple[int, ...], dtype: np.dtype[Any], value: float | None) -> Any:
     # Results on the CPU come from the memory that is kept for them, where there is such memory (100 ns): decision 15.
     run = run_quietly if native_core is not None and xp is np else _run
     if value is None:
@@ -77,14 +78,14 @@ def _made_of(xp: Any, shape: tuple[int, ...], dtype: Any, value: Any) -> Any:
     return run(xp.full, shape, converted_number(value, np.dtype(dtype)), dtype)
 
 
-def _run(kernel: Any, *args: Any) -> Any:
+def _run(kernel: Callable[..., Any], *args: np.dtype[Any] | np.generic | tuple[int, ...]) -> Any:
     return kernel(*args)
 
 
 # ---------------------------------------------------------------------------------------------------- filled
 
 
-def _fill_value(name: str, value: Any) -> Any:
+def _fill_value(name: str, value: float) -> Any:
     """Return the number to fill a tensor with: a Python or NumPy number, or a tensor without dimensions."""
     if isinstance(value, TensorBase) and not value._tl_data.ndim:
         value = value.item()  # type: ignore[attr-defined]
@@ -97,20 +98,20 @@ def _fill_value(name: str, value: Any) -> Any:
     return value
 
 
-def _sequence(name: str, size: Any) -> Any:
+def _sequence(name: str, size: Sequence[Tensor | int]) -> Any:
     if not isinstance(size, (tuple, list)):
         wrong_type(name, "size", 1, size, "tuple of ints")
     return size
 
 
-def _dtype_or_default(dtype: Any, function: str) -> Any:
+def _dtype_or_default(dtype: Dtype | None, function: str) -> np.dtype[Any]:
     return default_float() if dtype is None else as_numpy_dtype(dtype, function)
 
 
 def _filled(
-    name: str, size: Any, value: Any, out: Any, dtype: Any, device: Any, requires_grad: bool, layout: Any,
-    memory_format: Any = None,
-) -> Any:  # fmt: skip
+    name: str, size: Any, value: float | None, out: Any, dtype: Dtype | None, device: Any, requires_grad: bool,
+    layout: Any, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
     shape = checked_size(size, name)
     check_layout(layout, name)
     if out is not None:
@@ -136,7 +137,7 @@ def zeros(
     """
     if keywords or not size:
         size = spelled("zeros", "size", size, keywords)
-    return _filled("zeros", size, 0, out, dtype, device, requires_grad, layout)  # type: ignore[no-any-return]
+    return _filled("zeros", size, 0, out, dtype, device, requires_grad, layout)
 
 
 @factory
@@ -152,7 +153,7 @@ def ones(
     """
     if keywords or not size:
         size = spelled("ones", "size", size, keywords)
-    return _filled("ones", size, 1, out, dtype, device, requires_grad, layout)  # type: ignore[no-any-return]
+    return _filled("ones", size, 1, out, dtype, device, requires_grad, layout)
 
 
 @factory
@@ -169,7 +170,7 @@ def empty(
     """
     if keywords or not size:
         size = spelled("empty", "size", size, keywords)
-    return _filled("empty", size, None, out, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
+    return _filled("empty", size, None, out, dtype, device, requires_grad, layout, memory_format)
 
 
 @factory
@@ -186,7 +187,7 @@ def full(
     fill_value = _fill_value("full", float(fill_value) if isinstance(fill_value, np.bool_) else fill_value)
     if dtype is None and out is None:
         dtype = dtype_of(inferred_dtype([fill_value]))
-    return _filled("full", _sequence("full", size), fill_value, out, dtype, device, requires_grad, layout)  # type: ignore[no-any-return]
+    return _filled("full", _sequence("full", size), fill_value, out, dtype, device, requires_grad, layout)
 
 
 @factory
@@ -206,7 +207,7 @@ def eye(
     return finish(placed(array, device, "eye"), requires_grad, "eye", out, device)
 
 
-def _number(value: Any, function: str, argument: str) -> Any:
+def _number(value: float, function: str, argument: str) -> Any:
     if isinstance(value, TensorBase):
         return value.item()  # type: ignore[attr-defined]
     if isinstance(value, np.generic):
@@ -216,7 +217,7 @@ def _number(value: Any, function: str, argument: str) -> Any:
     return value
 
 
-def _range(first: Any, last: Any, step: Any, wanted: Any) -> Any:
+def _range(first: Any, last: float, step: Any, wanted: np.dtype[Any]) -> Any:
     """Return the array of `arange`. PyTorch counts the elements before it truncates the numbers, except for int64."""
     if (
         wanted == np.int64 and type(first) is type(last) is type(step) is int
@@ -307,7 +308,7 @@ def linspace(
     return finish_sequence(array, requires_grad, "linspace", out, device)
 
 
-def _evenly_spaced(first: Any, last: Any, steps: int, dtype: Any) -> Any:
+def _evenly_spaced(first: Any, last: Any, steps: int, dtype: np.dtype[Any]) -> Array:
     """Return numbers of a real dtype, rounded as PyTorch rounds them.
 
     The step is a number of this dtype, of float32 for integers, and is counted from the nearer end. Types of 32 and 64
@@ -331,8 +332,9 @@ def _evenly_spaced(first: Any, last: Any, steps: int, dtype: Any) -> Any:
 
 
 def _like(
-    name: str, input: Any, value: Any, dtype: Any, device: Any, requires_grad: bool, layout: Any, memory_format: Any
-) -> Any:
+    name: str, input: Tensor, value: float | None, dtype: Dtype | None, device: Any, requires_grad: bool, layout: Any,
+    memory_format: Any,
+) -> Tensor:  # fmt: skip
     if not isinstance(input, TensorBase):
         wrong_type(name, "input", 1, input)
     array = input._tl_data
@@ -358,7 +360,7 @@ def zeros_like(
     >>> tl.zeros_like(tl.tensor([1, 2]))
     tensor([0, 0])
     """
-    return _like("zeros_like", input, 0, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
+    return _like("zeros_like", input, 0, dtype, device, requires_grad, layout, memory_format)
 
 
 @composite(guard=False, differentiable=False)
@@ -371,7 +373,7 @@ def ones_like(
     >>> tl.ones_like(tl.tensor([1.0, 2.0]))
     tensor([1., 1.])
     """
-    return _like("ones_like", input, 1, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
+    return _like("ones_like", input, 1, dtype, device, requires_grad, layout, memory_format)
 
 
 @composite(guard=False, differentiable=False)
@@ -384,7 +386,7 @@ def empty_like(
     >>> tl.empty_like(tl.ones(2, 3)).shape
     tensorlike.Size([2, 3])
     """
-    return _like("empty_like", input, None, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
+    return _like("empty_like", input, None, dtype, device, requires_grad, layout, memory_format)
 
 
 @composite(guard=False, differentiable=False)
@@ -399,10 +401,12 @@ def full_like(
     tensor([7., 7.])
     """
     fill_value = _fill_value("full_like", fill_value)
-    return _like("full_like", input, fill_value, dtype, device, requires_grad, layout, memory_format)  # type: ignore[no-any-return]
+    return _like("full_like", input, fill_value, dtype, device, requires_grad, layout, memory_format)
 
 
-def _new(name: str, self: Any, size: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+def _new(
+    name: str, self: Tensor, size: Any, value: float | None, dtype: Dtype | None, device: Any, requires_grad: bool
+) -> Tensor:
     array = self._tl_data
     wanted = array.dtype if dtype is None else as_numpy_dtype(dtype, name)
     where = device_of(array) if device is None else device
@@ -441,7 +445,7 @@ def new_zeros(
     """
     if keywords or not size:
         size = spelled("new_zeros", "size", size, keywords)
-    return _new("new_zeros", self, size, 0, dtype, device, requires_grad)  # type: ignore[no-any-return]
+    return _new("new_zeros", self, size, 0, dtype, device, requires_grad)
 
 
 @tensor_method(composite=False, differentiable=False)
@@ -458,7 +462,7 @@ def new_ones(
     """
     if keywords or not size:
         size = spelled("new_ones", "size", size, keywords)
-    return _new("new_ones", self, size, 1, dtype, device, requires_grad)  # type: ignore[no-any-return]
+    return _new("new_ones", self, size, 1, dtype, device, requires_grad)
 
 
 @tensor_method(composite=False, differentiable=False)
@@ -475,7 +479,7 @@ def new_empty(
     """
     if keywords or not size:
         size = spelled("new_empty", "size", size, keywords)
-    return _new("new_empty", self, size, None, dtype, device, requires_grad)  # type: ignore[no-any-return]
+    return _new("new_empty", self, size, None, dtype, device, requires_grad)
 
 
 @tensor_method(composite=False, differentiable=False)
@@ -491,7 +495,7 @@ def new_full(
     tensor([7, 7])
     """
     fill_value = _fill_value("new_full", fill_value)
-    return _new("new_full", self, _sequence("new_full", size), fill_value, dtype, device, requires_grad)  # type: ignore[no-any-return]
+    return _new("new_full", self, _sequence("new_full", size), fill_value, dtype, device, requires_grad)
 
 
 @tensor_method(composite=False, differentiable=False)
@@ -514,13 +518,13 @@ def new_tensor(
 # Functions on tensors that the graph calls through registration: see tensorlike.autograd.
 
 
-def _zeros(self: Any, shape: Any, dtype: Any) -> Any:
+def _zeros(self: Tensor, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
     if type(self._tl_data) is np.ndarray:
         return wrap(np.zeros(shape, dtype))
     return wrap(_made("zeros", shape, dtype, device_of(self._tl_data), 0))
 
 
-def _ones(self: Any, shape: Any, dtype: Any) -> Any:
+def _ones(self: Tensor, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
     if type(self._tl_data) is np.ndarray:
         # np.ones is a Python function of 900 ns; this takes 300, once for each backward.
         array = np.ndarray(shape, dtype)
@@ -529,11 +533,11 @@ def _ones(self: Any, shape: Any, dtype: Any) -> Any:
     return wrap(_made("ones", shape, dtype, device_of(self._tl_data), 1))
 
 
-Tensor._tl_zeros = _zeros  # type: ignore[attr-defined]
-Tensor._tl_ones = _ones  # type: ignore[attr-defined]
+Tensor._tl_zeros = _zeros
+Tensor._tl_ones = _ones
 
 
-def _zeros_maker(self: Any) -> Any:
+def _zeros_maker(self: Tensor) -> Any:
     """Return a function that makes arrays of zeros like this tensor, without keeping it alive."""
     where = device_of(self._tl_data)
     return np.zeros if where is cpu else lambda shape, dtype: _made("zeros", shape, dtype, where, 0)

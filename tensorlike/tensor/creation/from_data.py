@@ -29,10 +29,11 @@ from ..history import set_requires_grad
 from ..promotion import promote_types
 from ..storage import MAX_DIMS, borrowed
 from ..tensor import Tensor
+from ..types import Array
 from .dlpack import from_dlpack
 
 
-def finish(array: Any, requires_grad: Any, name: str = "", out: Any = None, device: Any = None) -> Tensor:
+def finish(array: Array, requires_grad: bool, name: str = "", out: Any = None, device: Any = None) -> Tensor:
     """Return a tensor of what a factory made, `out` where that is given, which then requires grad as asked."""
     result: Tensor
     if out is None:
@@ -46,7 +47,7 @@ def finish(array: Any, requires_grad: Any, name: str = "", out: Any = None, devi
             return result
         set_requires_grad(out, False)
     if requires_grad:
-        if requires_grad is not True and not fitting("bool", requires_grad):
+        if requires_grad is not True and not fitting("bool", requires_grad):  # type: ignore[unreachable]
             raise TypeError(
                 f"argument 'requires_grad' must be bool, not {type(requires_grad).__name__} ({requires_grad!r:.60})"
             )
@@ -61,8 +62,9 @@ def finish(array: Any, requires_grad: Any, name: str = "", out: Any = None, devi
 
 
 def finish_sequence(
-    array: Any, requires_grad: Any, name: str = "", out: Any = None, device: Any = None
-) -> Tensor:
+    array: Array, requires_grad: bool, name: str = "", out: Tensor | None = None,
+    device: Device | int | str | None = None,
+) -> Tensor:  # fmt: skip
     """Return what `finish` does of numbers in a row; an `out` of as many elements keeps its shape."""
     array = placed(array, device, name)
     if out is not None and out._tl_data.size == array.size:
@@ -70,7 +72,7 @@ def finish_sequence(
     return finish(array, requires_grad, name, out, device)
 
 
-def placed(array: np.ndarray[Any, Any], device: Any, function: str) -> Any:
+def placed(array: np.ndarray[Any, Any], device: Any, function: str) -> Array:
     if device is None:
         return array
     where = as_device(device, function)
@@ -128,7 +130,7 @@ def _leaves(data: Any, depth: int) -> Any:
         yield from _leaves(item, depth - 1)
 
 
-def array_from(data: Any, dtype: Any, function: str) -> Any:
+def array_from(data: Any, dtype: Dtype | None, function: str) -> Any:
     """Return a new array of `data` (numbers, nested sequences, arrays, tensors), with PyTorch's inference of dtypes."""
     wanted = None if dtype is None else as_numpy_dtype(dtype, function)
     if isinstance(data, TensorBase):
@@ -185,7 +187,7 @@ def array_from(data: Any, dtype: Any, function: str) -> Any:
     return flat.reshape(shape)
 
 
-def integers_for(leaves: Sequence[Any], wanted: Any) -> Sequence[Any]:
+def integers_for(leaves: Sequence[Any], wanted: np.dtype[Any]) -> Sequence[Any]:
     """Return numbers that an integer dtype can hold: negative ones wrap around in an unsigned one, as in PyTorch.
 
     Raises ValueError for integers of more than 64 bits, RuntimeError for other numbers out of range.
@@ -225,7 +227,7 @@ def _host(tensor: TensorBase) -> np.ndarray[Any, Any]:
     return array if isinstance(array, np.ndarray) else backend_of(array).to_host(array)
 
 
-def _copied(array: Any, wanted: Any) -> Any:
+def _copied(array: Array, wanted: np.dtype[Any] | None) -> Any:
     if wanted is None or array.dtype == wanted:
         return copied(array)
     with device_guard(array):
@@ -267,7 +269,7 @@ def _is_device_array(data: Any) -> bool:
     return True
 
 
-def inferred_dtype(leaves: Sequence[Any]) -> Any:
+def inferred_dtype(leaves: Sequence[Any]) -> np.dtype[Any]:
     """Return the smallest dtype that holds all leaves: Python's numbers count as of their default dtypes."""
     if not leaves:
         return default_float()
@@ -275,7 +277,7 @@ def inferred_dtype(leaves: Sequence[Any]) -> Any:
     return functools.reduce(promote_types, map(_dtype_of_kind, kinds))
 
 
-def _dtype_of_kind(kind: Any) -> Any:
+def _dtype_of_kind(kind: Any) -> np.dtype[Any]:
     """Return the dtype of the numbers of a Python type, or the NumPy dtype itself."""
     if isinstance(kind, np.dtype):
         return dtype_of(kind).numpy_dtype
@@ -286,7 +288,7 @@ def _dtype_of_kind(kind: Any) -> Any:
     return np.dtype(bool) if issubclass(kind, bool) else np.dtype(np.int64)
 
 
-def _scalar_array(value: Any, wanted: Any) -> Any:
+def _scalar_array(value: Any, wanted: np.dtype[Any] | None) -> Array:
     if wanted is None:
         wanted = value.dtype if isinstance(value, np.generic) else inferred_dtype([value])
         dtype_of(wanted)
@@ -329,7 +331,7 @@ def tensor(
         return finish(array, requires_grad)
     if isinstance(array, np.ndarray):
         return finish(placed(array, device, "tensor"), requires_grad)
-    return finish(transfer(array, as_device(device, "tensor")), requires_grad)  # type: ignore[arg-type]
+    return finish(transfer(array, as_device(device, "tensor")), requires_grad)
 
 
 @factory(reason="returns its argument when that is a tensor already; a mode can intercept it")

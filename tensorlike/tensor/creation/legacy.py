@@ -28,7 +28,7 @@ from .from_data import array_from, placed
 _FORMS = "pass sizes, one sequence, one tensor, one storage, or nothing"
 
 
-def _empty(size: Any, dtype: Any, device: Device) -> Any:
+def _empty(size: Any, dtype: np.dtype[Any], device: Device) -> Any:
     shape: Any = checked_size(size, "new")
     return undispatched(empty)(shape, dtype=dtype_of(dtype), device=device)._tl_data
 
@@ -72,7 +72,7 @@ def _given(args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
     return (Size(value),) if isinstance(value, (list, tuple)) and name == "size" else (value,)
 
 
-def _constructed(args: tuple[Any, ...], keywords: dict[str, Any], dtype: Any, device: Device) -> Any:
+def _constructed(args: tuple[Any, ...], keywords: dict[str, Any], dtype: np.dtype[Any], device: Device) -> Any:
     """Return the tensor that a call was given, or an array of the dtype and on the device for anything else."""
     asked = keywords.pop("device", None)
     if asked is not None and as_device(asked, "new").type != device.type:
@@ -110,7 +110,7 @@ def legacy_tensor(cls: type, *args: Any, **keywords: Any) -> Any:
     return found.as_subclass(cls) if isinstance(found, Tensor) else wrap_as(cls, found)
 
 
-def new_tensor_like(args: tuple[Any, ...], keywords: dict[str, Any], dtype: Any, device: Device) -> Tensor:
+def new_tensor_like(args: tuple[Any, ...], keywords: dict[str, Any], dtype: np.dtype[Any], device: Device) -> Tensor:
     """Make the tensor of a call `x.new(...)` or `FloatTensor(...)`, of that dtype and on that device.
 
     Raises TypeError for a tensor of another one.

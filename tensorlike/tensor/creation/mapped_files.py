@@ -14,6 +14,7 @@ from ..device import as_device
 from ..dtypes import dtype as Dtype
 from ..dtypes import get_default_dtype
 from ..storage import borrowed
+from ..types import Tensor
 
 
 def from_file(
@@ -26,7 +27,7 @@ def from_file(
     device: Any = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
-) -> Any:
+) -> Tensor:
     """Return a tensor of `size` elements whose memory is a file's, which is mapped.
 
     With `shared`, writing to the tensor writes to the file, which is made or made longer as needed; without it the

@@ -16,6 +16,7 @@ from tensorlike.dispatch.core import outside_stacklevel
 
 from ..declarations.runtime import dtype_name
 from ..dtypes import dtype_of
+from ..types import Array, Namespace
 
 _DIRECT = (np.dtype(np.float32), np.dtype(np.float64))
 _SINGLE = _DIRECT[0]
@@ -23,30 +24,30 @@ _SINGLE = _DIRECT[0]
 _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 
-def digits_of(dtype: Any) -> int:
+def digits_of(dtype: np.dtype[Any]) -> int:
     """Return the number of bits of the significand of a floating-point dtype."""
     return _DIGITS[str(dtype)]
 
 
-def part_of(dtype: Any) -> Any:
+def part_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype of the real and imaginary part of a complex dtype."""
     return np.empty(0, dtype).real.dtype
 
 
-def is_floating(dtype: Any) -> bool:
+def is_floating(dtype: np.dtype[Any]) -> bool:
     """Return whether a dtype is a floating-point one, bfloat16 included."""
     # The dtype of bfloat16, which NumPy does not know, is of kind V.
     return dtype.kind in "fV"
 
 
-def largest_of(dtype: Any) -> float:
+def largest_of(dtype: np.dtype[Any]) -> float:
     """Return the largest finite number of a floating-point dtype."""
     if str(dtype) == "bfloat16":
         return float.fromhex("0x1.fep127")
     return float(np.finfo(dtype).max)
 
 
-def check_continuous(function: str, dtype: Any, *, complex: bool = True) -> None:
+def check_continuous(function: str, dtype: np.dtype[Any], *, complex: bool = True) -> None:
     """Raise for a dtype that cannot hold samples of a continuous distribution."""
     if not (is_floating(dtype) or (complex and dtype.kind == "c")):
         wanted = "floating-point or complex" if complex else "floating-point"
@@ -56,7 +57,7 @@ def check_continuous(function: str, dtype: Any, *, complex: bool = True) -> None
         )
 
 
-def _unit(source: Any, xp: Any, shape: Any, dtype: Any) -> Any:
+def _unit(source: Any, xp: Namespace, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Return numbers of [0, 1)."""
     if dtype in _DIRECT:
         return xp.asarray(source.random(shape, dtype=dtype))
@@ -71,7 +72,7 @@ def _unit(source: Any, xp: Any, shape: Any, dtype: Any) -> Any:
     return (xp.asarray(source.integers(0, 2**bits, shape)) * 2.0**-bits).astype(dtype)
 
 
-def uniform(source: Any, xp: Any, low: float, high: float, shape: Any, dtype: Any) -> Any:
+def uniform(source: Any, xp: Namespace, low: float, high: float, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Return numbers of [low, high)."""
     result = _unit(source, xp, shape, dtype)
     if (low, high) == (0, 1):
@@ -87,7 +88,7 @@ def uniform(source: Any, xp: Any, low: float, high: float, shape: Any, dtype: An
     return result
 
 
-def standard_normal(source: Any, xp: Any, shape: Any, dtype: Any) -> Any:
+def standard_normal(source: Any, xp: Namespace, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Return numbers of mean 0 and variance 1; of complex ones each part has half the variance."""
     if dtype in _DIRECT:
         return xp.asarray(source.standard_normal(shape, dtype=dtype))
@@ -101,7 +102,9 @@ def standard_normal(source: Any, xp: Any, shape: Any, dtype: Any) -> Any:
     return xp.asarray(source.standard_normal(shape, dtype=_SINGLE)).astype(dtype)
 
 
-def normal(source: Any, xp: Any, mean: Any, std: Any, shape: Any, dtype: Any) -> Any:
+def normal(
+    source: Any, xp: Namespace, mean: Array | float, std: Array | float, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> Array:
     """Return numbers of that mean and standard deviation, which are numbers or arrays."""
     narrow = dtype.kind != "c" and dtype not in _DIRECT
     result = standard_normal(source, xp, shape, _SINGLE if narrow else dtype)
@@ -112,7 +115,7 @@ def normal(source: Any, xp: Any, mean: Any, std: Any, shape: Any, dtype: Any) ->
     return result.astype(dtype) if narrow else result
 
 
-def integers(source: Any, xp: Any, low: int, high: int, shape: Any, dtype: Any) -> Any:
+def integers(source: Any, xp: Namespace, low: int, high: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Return integers from `low` up to, and without, `high`."""
     if xp is np and dtype.kind in "iub":
         return np.asarray(source.integers(low, high, shape, dtype=dtype))
@@ -120,7 +123,7 @@ def integers(source: Any, xp: Any, low: int, high: int, shape: Any, dtype: Any) 
     return xp.asarray(source.integers(low, high, shape, dtype=drawn)).astype(dtype)
 
 
-def check_integer_range(function: str, low: int, high: int, dtype: Any) -> None:
+def check_integer_range(function: str, low: int, high: int, dtype: np.dtype[Any]) -> None:
     """Raise for a range of integers that is empty, or that a dtype cannot hold."""
     if low >= high:
         raise RuntimeError(
@@ -153,7 +156,7 @@ def check_integer_range(function: str, low: int, high: int, dtype: Any) -> None:
             )
 
 
-def integer_limits(dtype: Any) -> int:
+def integer_limits(dtype: np.dtype[Any]) -> int:
     """Return the largest integer that `random_` draws for a dtype: for floating-point ones all below it are exact."""
     if dtype.kind == "b":
         return 1
@@ -166,7 +169,9 @@ def integer_limits(dtype: Any) -> int:
     )
 
 
-def bernoulli(source: Any, xp: Any, probability: Any, shape: Any, dtype: Any) -> Any:
+def bernoulli(
+    source: Any, xp: Namespace, probability: Array | float, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> Array:
     """Return ones with that probability (a number, or an array that broadcasts to `shape`), and zeros."""
     # Numbers of 24 bits suffice for a probability of as many, and take half the time.
     single = isinstance(probability, (int, float)) and float(probability * 2**24).is_integer()
@@ -174,34 +179,38 @@ def bernoulli(source: Any, xp: Any, probability: Any, shape: Any, dtype: Any) ->
     return xp.less(drawn, probability).astype(dtype)
 
 
-def exponential(source: Any, xp: Any, rate: float, shape: Any, dtype: Any) -> Any:
+def exponential(source: Any, xp: Namespace, rate: float, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Return numbers of an exponential distribution of that rate."""
     drawn = xp.asarray(source.standard_exponential(shape, dtype=dtype if dtype in _DIRECT else _SINGLE))
     drawn /= rate
     return drawn if drawn.dtype == dtype else drawn.astype(dtype)
 
 
-def geometric(source: Any, xp: Any, probability: float, shape: Any, dtype: Any) -> Any:
+def geometric(source: Any, xp: Namespace, probability: float, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """Return draws of a geometric distribution: the number of trials up to the first success."""
     drawn = xp.asarray(source.random(shape))
     trials = xp.ceil(xp.log1p(-drawn) / math.log1p(-probability))
     return xp.maximum(trials, 1).astype(dtype)
 
 
-def cauchy(source: Any, xp: Any, median: float, scale: float, shape: Any, dtype: Any) -> Any:
+def cauchy(
+    source: Any, xp: Namespace, median: float, scale: float, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> Any:
     """Return numbers of a Cauchy distribution."""
     # In double precision throughout: the tails of the distribution come from the ends of the unit interval.
     angle = (xp.asarray(source.random(shape)) - 0.5) * math.pi
     return (xp.tan(angle) * scale + median).astype(dtype)
 
 
-def log_normal(source: Any, xp: Any, mean: float, std: float, shape: Any, dtype: Any) -> Any:
+def log_normal(
+    source: Any, xp: Namespace, mean: float, std: float, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> Array:
     """Return numbers whose logarithm is normally distributed."""
     drawn = normal(source, xp, mean, std, shape, dtype if dtype in _DIRECT else _SINGLE)
     return xp.exp(drawn).astype(dtype)
 
 
-def multinomial(source: Any, xp: Any, weights: Any, count: int, replacement: bool) -> Any:
+def multinomial(source: Any, xp: Namespace, weights: Array, count: int, replacement: bool) -> Any:
     """Return `count` indices for each row of `weights`, drawn in proportion to them."""
     rows, categories = weights.shape
     weights = weights.astype(np.float64)

@@ -23,7 +23,7 @@ from ..dtypes import default_float, dtype_of
 from ..dtypes import dtype as Dtype
 from ..generator import Generator, generator_for
 from ..layouts import empty_array, format_name
-from ..types import Number, Tensor
+from ..types import Array, Namespace, Number, Tensor
 from . import random_arrays as draw
 from .from_data import finish
 
@@ -31,18 +31,10 @@ _INT64 = np.dtype(np.int64)
 
 
 def _drawn(
-    name: str,
-    shape: tuple[int, ...],
-    sample: Callable[..., Any],
-    *,
-    generator: Any,
-    out: Any = None,
-    dtype: Any = None,
-    default: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
+    name: str, shape: tuple[int, ...], sample: Callable[..., Any], *, generator: Generator | int | None,
+    out: Any = None, dtype: Any = None, default: Any = None, device: Any = None, requires_grad: bool = False,
     check: Callable[[Any], None] | None = None,
-) -> Any:
+) -> Tensor:  # fmt: skip
     """Return a tensor of `sample(source, xp, shape, dtype)`, or write it to `out`."""
     wanted = wanted_dtype(name, dtype, out)
     if wanted is None:
@@ -70,7 +62,7 @@ def integer(value: Any, function: str, argument: str) -> int:
     return number
 
 
-def real(value: Any, function: str, argument: str) -> float:
+def real(value: float, function: str, argument: str) -> float:
     """Return an argument that must be a real number, or a tensor of one that needs no gradient."""
     tensor: Any = value
     if isinstance(value, TensorBase) and not (tensor.dim() or tensor.requires_grad or tensor.is_complex()):
@@ -86,7 +78,7 @@ def check_std(value: float, function: str) -> None:
         raise RuntimeError(f"{function}(): normal expects std >= 0.0, but found std {value:g}")
 
 
-def _unit_uniform(source: Any, xp: Any, shape: Any, dtype: Any) -> Any:
+def _unit_uniform(source: Any, xp: Namespace, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     return draw.uniform(source, xp, 0, 1, shape, dtype)
 
 
@@ -144,7 +136,9 @@ def randn(
     )  # fmt: skip
 
 
-def _integers(name: str, low: Any, high: Any, dtype: Any) -> tuple[Callable[..., Any], Callable[[Any], None]]:
+def _integers(
+    name: str, low: int, high: float | None, dtype: Dtype | None
+) -> tuple[Callable[..., Any], Callable[[Any], None]]:
     """Return a function that draws integers of a range, and one that checks the range against a dtype."""
     first, last = integer(low, name, "low"), integer(high, name, "high")
     return (
@@ -186,7 +180,7 @@ def randint(
 
 
 def _check_permutation(count: int) -> Callable[[Any], None]:
-    def check(dtype: Any) -> None:
+    def check(dtype: np.dtype[Any]) -> None:
         if dtype.kind in "iu":
             if count - 1 > np.iinfo(dtype).max:
                 raise RuntimeError(
@@ -221,7 +215,7 @@ def randperm(
     """
     shape = checked_size(integer(n, "randperm", "n"), "randperm")
 
-    def sample(source: Any, xp: Any, size: tuple[int, ...], wanted: Any) -> Any:
+    def sample(source: Any, xp: Namespace, size: tuple[int, ...], wanted: np.dtype[Any]) -> Array:
         return xp.asarray(source.permutation(size[0])).astype(wanted)
 
     return _drawn(
@@ -234,8 +228,8 @@ def randperm(
 
 
 def _like(
-    name: str, input: Any, sample: Callable[..., Any], check: Any, memory_format: Any, **options: Any
-) -> Any:
+    name: str, input: Any, sample: Callable[..., Any], check: Callable[..., Any], memory_format: Any, **options: Any
+) -> Tensor:
     array = input._tl_data
     if options["device"] is None:
         options["device"] = device_of(array)
@@ -322,13 +316,13 @@ def randint_like(
 # ------------------------------------------------------------------------------------- from the parameters in tensors
 
 
-def no_gradient(grad: Any, shape: Sequence[int]) -> Any:
+def no_gradient(grad: Tensor, shape: Sequence[int]) -> Tensor:
     """Return zeros: the gradient of random numbers with respect to the parameters of their distribution."""
     return grad._tl_zeros(tuple(shape), grad._tl_data.dtype)
 
 
 @internal(name="_normal", out="cast")
-def _normal(xp: Any, mean: Tensor | Number, std: Tensor | Number, generator: Generator | None) -> Tensor:
+def _normal(xp: Namespace, mean: Array | Number, std: Array | Number, generator: Generator | None) -> Array:
     """Return normally distributed numbers; at least one parameter is a tensor."""
     center: Any = mean
     width: Any = std
@@ -411,7 +405,7 @@ def checked_probability(function: str, value: float) -> float:
     return number
 
 
-def check_probabilities(function: str, array: Any) -> None:
+def check_probabilities(function: str, array: Array) -> None:
     """Raise for an array with elements outside [0, 1]."""
     if not draw.is_floating(array.dtype):
         raise NotImplementedError(
@@ -423,8 +417,8 @@ def check_probabilities(function: str, array: Any) -> None:
 
 @primitive(out="any", random=True)
 def bernoulli(
-    xp: Any, input: Tensor, p: float | None = None, *, generator: Generator | None = None
-) -> Tensor:  # fmt: skip
+    xp: Namespace, input: Array, p: float | None = None, *, generator: Generator | None = None
+) -> Array:  # fmt: skip
     """Return a tensor like `input` of ones, with the probabilities in `input`, and zeros.
 
     With a number `p`, that is the probability of each one, and `input` gives shape and dtype alone. Raises RuntimeError
@@ -451,7 +445,7 @@ derivatives(bernoulli, input=lambda grad, input_shape: no_gradient(grad, input_s
 
 
 @primitive(method=False, random=True)
-def poisson(xp: Any, input: Tensor, generator: Generator | None = None) -> Tensor:
+def poisson(xp: Namespace, input: Array, generator: Generator | None = None) -> Array:
     """Return a tensor like `input` of numbers of Poisson distributions with the rates in `input`.
 
     Raises RuntimeError for a negative rate, NotImplementedError for rates that are not floating-point. The gradient of
@@ -476,8 +470,8 @@ derivatives(poisson, input=lambda grad, input_shape: no_gradient(grad, input_sha
 
 @primitive(out=True, differentiable=False, random=True)
 def multinomial(
-    xp: Any, input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
-) -> Tensor:  # fmt: skip
+    xp: Namespace, input: Array, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
+) -> Array:  # fmt: skip
     """Return `num_samples` indices for each row of `input` (or for `input` itself), drawn in proportion to its values.
 
     The values need not sum to 1. The result is int64 of shape (rows, num_samples), or (num_samples,) for one dimension.
@@ -514,4 +508,4 @@ def multinomial(
     with generator.drawing():
         source = generator.source()
         found = draw.multinomial(source, xp, rows, count, bool(replacement))
-    return found if input.ndim == 2 else found[0]
+    return found if input.ndim == 2 else found[0]  # type: ignore[no-any-return]

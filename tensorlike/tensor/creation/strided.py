@@ -22,7 +22,10 @@ from .filled import full
 from .from_data import finish
 
 
-def _strided(name: str, size: Any, stride: Any, dtype: Any, device: Any, layout: Any, requires_grad: bool) -> Any:
+def _strided(
+    name: str, size: Sequence[int], stride: Sequence[int], dtype: np.dtype[Any], device: Any, layout: Any,
+    requires_grad: bool,
+) -> Tensor:  # fmt: skip
     check_layout(layout, name)
     shape = checked_size(size, name)
     steps = tuple(int(n) for n in stride)
@@ -40,7 +43,7 @@ def _strided(name: str, size: Any, stride: Any, dtype: Any, device: Any, layout:
         return finish(strided_array(backend.namespace, shape, steps, dtype), requires_grad)
 
 
-def _dtype(dtype: Any, name: str) -> Any:
+def _dtype(dtype: Dtype | None, name: str) -> np.dtype[Any]:
     return default_float() if dtype is None else as_numpy_dtype(dtype, name)
 
 
@@ -57,7 +60,7 @@ def empty_strided(
     (1, 2)
     """
     wanted = _dtype(dtype, "empty_strided")
-    return _strided("empty_strided", size, stride, wanted, device, layout, requires_grad)  # type: ignore[no-any-return]
+    return _strided("empty_strided", size, stride, wanted, device, layout, requires_grad)
 
 
 @tensor_method(composite=False, differentiable=False)
@@ -75,7 +78,7 @@ def new_empty_strided(
     """
     wanted = self._tl_data.dtype if dtype is None else as_numpy_dtype(dtype, "new_empty_strided")
     where = device_of(self._tl_data) if device is None else device
-    return _strided("new_empty_strided", size, stride, wanted, where, layout, requires_grad)  # type: ignore[no-any-return]
+    return _strided("new_empty_strided", size, stride, wanted, where, layout, requires_grad)
 
 
 @factory
@@ -110,7 +113,7 @@ def empty_permuted(
         steps[d] = step
         step *= max(shape[d], 1)
     wanted = _dtype(dtype, "empty_permuted")
-    return _strided("empty_permuted", shape, steps, wanted, device, layout, requires_grad)  # type: ignore[no-any-return]
+    return _strided("empty_permuted", shape, steps, wanted, device, layout, requires_grad)
 
 
 @factory

@@ -29,6 +29,7 @@ from ..dtypes import default_float, dtype_of
 from ..memory.views import check_inplace, check_shared
 from ..promotion import can_cast
 from ..tensor import Tensor
+from ..types import Array, Namespace
 from . import runtime
 from .declaration import Declaration
 from .operands import allows_none, allows_number, expected, operands_of
@@ -41,7 +42,7 @@ _new = object.__new__
 _ndarray = np.ndarray
 _FLOATS = frozenset((int, float))
 _HOST = frozenset((np.ndarray,))
-_quiet = runtime.quiet
+_quiet: Callable[..., Array | None] = runtime.quiet
 #: Rules that leave numbers to the kernel.
 _NUMBERS_STAY = frozenset((Promotion.BOUNDS, Promotion.QUOTIENT))
 
@@ -185,7 +186,7 @@ def _promoting(d: Declaration, name: str, parameters: Sequence[Parameter]) -> Ca
     if many:
         (place,) = many[:1]
 
-        def promote_many(xp: Any, arrays: list[Any]) -> None:
+        def promote_many(xp: Namespace, arrays: list[Any]) -> None:
             arrays[place] = rule(name, xp, arrays[place])
 
         return promote_many
@@ -193,7 +194,7 @@ def _promoting(d: Declaration, name: str, parameters: Sequence[Parameter]) -> Ca
     keeps = _keeps_floats(d)
     weak = _FLOATS if promotion not in _NUMBERS_STAY else frozenset()
 
-    def promote(xp: Any, arrays: list[Any]) -> None:
+    def promote(xp: Namespace, arrays: list[Any]) -> None:
         dtype = None
         numbers = False
         for place in places:
@@ -237,7 +238,7 @@ def _computing(
     kernel = write or (getattr(np, ufunc) if ufunc else d.kernel)
     elementwise = d.elementwise and write is None
 
-    def compute(xp: Any, arrays: list[Any]) -> Any:
+    def compute(xp: Namespace, arrays: list[Any]) -> Any:
         given = arrays[:count] if in_order else [arrays[place] for place in positional]
         run: Any = kernel
         if ufunc is None:
@@ -294,7 +295,7 @@ class _Large:
         """Write the result into the first operand; return whether that was possible."""
         return self._run(arrays, arrays[self.places[0]]) is not None
 
-    def _run(self, arrays: list[Any], out: Any) -> Any:
+    def _run(self, arrays: list[Any], out: Array | None) -> Any:
         given = [arrays[place] for place in self.places]
         try:
             if given[0].size >= LARGE:
@@ -533,7 +534,7 @@ def _writing(d: Declaration, parameters: tuple[Parameter, ...], name: str) -> Ca
     return run
 
 
-def _is_written_directly(direct: _Large, former: Any, arrays: list[Any]) -> bool:
+def _is_written_directly(direct: _Large, former: Array, arrays: list[Any]) -> bool:
     """Return whether a ufunc has written its result into the first operand: no temporary array, half of the time."""
     if arrays[0] is not former or not former.flags.c_contiguous or not direct.fits(arrays):
         return False
@@ -570,7 +571,7 @@ def _elsewhere(
 # ------------------------------------------------------------------------------------------------------------- results
 
 
-def _check_result(name: str, former: Any, result: Any) -> None:
+def _check_result(name: str, former: Array, result: Array) -> None:
     if result.shape != former.shape:
         raise RuntimeError(
             f"{name}(): output with shape {list(former.shape)} doesn't match the broadcast shape {list(result.shape)}"
@@ -584,8 +585,9 @@ def _check_result(name: str, former: Any, result: Any) -> None:
 
 
 def _write_outs(
-    name: str, d: Declaration, out: Any, results: list[Any], operands: Sequence[Any], disjoint: Sequence[Any]
-) -> Any:
+    name: str, d: Declaration, out: tuple[Tensor, ...], results: list[Any], operands: Sequence[Any],
+    disjoint: Sequence[Any],
+) -> Any:  # fmt: skip
     if not isinstance(out, (tuple, list)) or len(out) != len(results):
         runtime.wrong_type(name, "out", None, out, f"tuple of {len(results)} Tensors")
     for target, result in zip(out, results, strict=True):

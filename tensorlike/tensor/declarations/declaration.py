@@ -22,6 +22,7 @@ from tensorlike.dispatch.signature import (
 )
 
 from ..memory.views import OF_MANY, bump, check_inplace, check_shared, rebase, refuse, view_of
+from ..types import Array, Namespace, Tensor
 from . import runtime
 from .declaration_errors import declaration_error, unknown_word
 from .named_results import return_type
@@ -53,7 +54,7 @@ def _on_copy(write: Callable[..., Any], whole: bool) -> Callable[..., Any]:
     """Return the kernel that runs `write` on a copy of its first operand, or on new memory if it writes the whole."""
 
     @wraps(write)
-    def kernel(xp: Any, input: Any, *operands: Any, **options: Any) -> Any:
+    def kernel(xp: Namespace, input: Any, *operands: Any, **options: Any) -> Any:
         result = xp.empty(input.shape, input.dtype) if whole else input.copy()
         write(xp, result, *operands, **options)
         return result
@@ -108,31 +109,17 @@ class Declaration(Operation):
     primitive = True
 
     def __init__(
-        self,
-        kernel: Callable[..., Any],
-        *,
-        name: str,
-        namespace: str,
-        ufunc: str | None,
-        elementwise: bool,
-        promotion: Promotion | str | None,
-        promoted: Sequence[str] | None,
-        view: bool | str,
-        several: Sequence[str] | bool,
-        plain_result: bool,
-        variadic: str | None,
-        weak_numbers: bool,
-        out: bool | str,
-        write: Callable[..., None] | bool | str | None = None,
-        fast_kernel: str | Callable[..., Any] | None = None,
-        own_layout: bool = False,
-        boolean: bool = False,
-        fast_kinds: str | None = None,
-        disjoint: Sequence[str] | None = (),
-        overlapping: bool | str = False,
-        numbers_alone: bool = False,
+        self, kernel: Callable[..., Any], *, name: str, namespace: str, ufunc: str | None, elementwise: bool,
+        promotion: Promotion | str | None, promoted: Sequence[str] | None, view: bool | str,
+        several: Sequence[str] | bool, plain_result: bool, variadic: str | None, weak_numbers: bool, out: bool | str,
+        write: Callable[..., None] | bool | str | None = None, fast_kernel: str | Callable[..., Any] | None = None,
+        own_layout: bool = False, boolean: bool = False, fast_kinds: str | None = None,
+        disjoint: Sequence[str] | None = (), overlapping: bool | str = False, numbers_alone: bool = False,
         takes_arrays: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
+        # An array to the kernel is a tensor to the caller.
+        published = {k: v.replace("Array", "Tensor") for k, v in kernel.__annotations__.items() if isinstance(v, str)}
+        kernel.__annotations__ = {**kernel.__annotations__, **published}
         parameters = parameters_of(kernel, skip=0 if ufunc else 1)
         number_first = bool(parameters) and "Tensor | Number" in parameters[0].annotation
         if number_first:
@@ -308,7 +295,7 @@ class Declaration(Operation):
                     setattr(node, f"_saved_{name}", save(tensors[index]))
         return self._pack(tensors)
 
-    def record_view(self, result: Any, source: Any, *rest: Any) -> Any:
+    def record_view(self, result: Any, source: Tensor, *rest: Any) -> Tensor | tuple[Tensor, ...]:
         """Wrap a result that shares memory with `source`, or each of several."""
         if self.several:
             tensors = [view_of(source, r, OF_MANY) for r in result]
@@ -351,7 +338,7 @@ class Declaration(Operation):
             node._tl_dtype = tensor._tl_data.dtype
         return node
 
-    def make_constant(self, tensor: Any, *rest: Any) -> Any:
+    def make_constant(self, tensor: Tensor, *rest: Tensor) -> Any:
         """Return the node of an in-place operation whose result is constant; None without a gradient."""
         if tensor._tl_data.dtype.kind not in DIFFERENTIABLE:
             return None
@@ -404,7 +391,7 @@ class Declaration(Operation):
         return tensor
 
 
-def _is_view(result: Any, array: Any) -> bool:
+def _is_view(result: Any, array: Array) -> bool:
     """Return whether a kernel's result is a view of its input; of an empty one, its `base` decides."""
     base = result.base
     if base is not None and (base is array or base is array.base):
@@ -412,7 +399,7 @@ def _is_view(result: Any, array: Any) -> bool:
     return bool(np.may_share_memory(result, array)) if result.size else result is array
 
 
-def _is_tracked(value: Any) -> bool:
+def _is_tracked(value: Tensor | float | list[Tensor | int]) -> bool:
     if isinstance(value, (list, tuple)):
         return any(map(_is_tracked, value))
     return isinstance(value, TensorBase) and value._tl_tracked

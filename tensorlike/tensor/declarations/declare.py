@@ -24,7 +24,7 @@ From the declaration derive the public function with its exact signature, the me
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from tensorlike.dispatch.core import undispatched
 from tensorlike.dispatch.operation import Operation
@@ -34,6 +34,13 @@ from .declaration_errors import check_options
 from .forms import expand, implementation_of
 from .promotion_rules import Promotion
 from .python_forms import composite, factory, tensor_method, tensor_property
+
+if TYPE_CHECKING:
+    from ..types import Tensor
+
+    R = TypeVar("R")
+    #: What declares the operation of a kernel: its public function returns R.
+    Declare = Callable[[Callable[..., Any]], Callable[..., R]]
 
 __all__ = [
     "DECLARATIONS",
@@ -60,41 +67,24 @@ __all__ = [
 INTERNAL = "tensorlike._internal"
 
 
+@overload
+def primitive(*, several: Sequence[str] | Literal[True], **options: Any) -> Declare[Any]: ...
+@overload
+def primitive(*, plain_result: Literal[True], **options: Any) -> Declare[Any]: ...
+@overload
+def primitive(**options: Any) -> Declare[Tensor]: ...
 def primitive(
-    *,
-    name: str | None = None,
-    namespace: str = "tensorlike",
-    ufunc: str | None = None,
-    function: bool = True,
-    method: bool | str = True,
-    inplace: bool = False,
-    out: bool | str = False,
-    operators: Sequence[str] = (),
-    inplace_operators: Sequence[str] = (),
-    own_operators: Sequence[str] = (),
-    own_inplace_operators: Sequence[str] = (),
-    own_of_overriding: Sequence[str] = (),
-    aliases: Sequence[str] = (),
-    fast_kernel: str | Callable[..., Any] | None = None,
-    elementwise: bool = False,
-    promotion: Promotion | str | None = None,
-    promoted: Sequence[str] | None = None,
-    view: bool | str = False,
-    several: Sequence[str] | bool = False,
-    plain_result: bool = False,
-    variadic: str | None = None,
-    weak_numbers: bool = True,
-    differentiable: bool = True,
-    write: Callable[..., None] | bool | str | None = None,
-    own_layout: bool = False,
-    boolean: bool = False,
-    fast_kinds: str | None = None,
-    disjoint: Sequence[str] | None = (),
-    overlapping: bool | str = False,
-    numbers_alone: bool = False,
-    takes_arrays: bool = False,
-    **facts: Any,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    *, name: str | None = None, namespace: str = "tensorlike", ufunc: str | None = None, function: bool = True,
+    method: bool | str = True, inplace: bool = False, out: bool | str = False, operators: Sequence[str] = (),
+    inplace_operators: Sequence[str] = (), own_operators: Sequence[str] = (), own_inplace_operators: Sequence[str] = (),
+    own_of_overriding: Sequence[str] = (), aliases: Sequence[str] = (),
+    fast_kernel: str | Callable[..., Any] | None = None, elementwise: bool = False,
+    promotion: Promotion | str | None = None, promoted: Sequence[str] | None = None, view: bool | str = False,
+    several: Sequence[str] | bool = False, plain_result: bool = False, variadic: str | None = None,
+    weak_numbers: bool = True, differentiable: bool = True, write: Callable[..., None] | bool | str | None = None,
+    own_layout: bool = False, boolean: bool = False, fast_kinds: str | None = None, disjoint: Sequence[str] | None = (),
+    overlapping: bool | str = False, numbers_alone: bool = False, takes_arrays: bool = False, **facts: Any,
+) -> Declare[Any]:  # fmt: skip
     """Declare an operation with a kernel on raw arrays; see the module's docstring.
 
     Args:
@@ -188,13 +178,9 @@ def primitive(
 
 
 def pointwise(
-    ufunc: str | None = None,
-    *,
-    promotion: Promotion | str | None = "arithmetic",
-    inplace: bool = True,
-    out: bool | str = True,
-    **options: Any,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    ufunc: str | None = None, *, promotion: Promotion | str | None = "arithmetic", inplace: bool = True,
+    out: bool | str = True, **options: Any,
+) -> Declare[Tensor]:  # fmt: skip
     """Declare an elementwise operation: by the name of a ufunc, or by a kernel when `ufunc` is None.
 
     It has an in-place method and `out=` unless told otherwise; the options are those of `primitive`.
@@ -202,12 +188,18 @@ def pointwise(
     return primitive(ufunc=ufunc, elementwise=True, promotion=promotion, inplace=inplace, out=out, **options)
 
 
-def internal(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+@overload
+def internal(*, several: Sequence[str] | Literal[True], **options: Any) -> Declare[Any]: ...
+@overload
+def internal(*, plain_result: Literal[True], **options: Any) -> Declare[Any]: ...
+@overload
+def internal(**options: Any) -> Declare[Tensor]: ...
+def internal(**options: Any) -> Declare[Any]:
     """Declare an internal operation, a part of a public function or a derivative, with the options of `primitive`."""
     return primitive(namespace=INTERNAL, **{"method": False, **options})
 
 
-def internal_pointwise(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def internal_pointwise(**options: Any) -> Declare[Tensor]:
     """Declare an internal elementwise operation, a part of a public function or a derivative, by its kernel."""
     return pointwise(None, namespace=INTERNAL, **{"method": False, "inplace": False, "out": False, **options})
 

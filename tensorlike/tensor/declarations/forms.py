@@ -23,6 +23,7 @@ from tensorlike.dispatch.signature import (
 from tensorlike.dispatch.wrap import Operator, public_function
 
 from ..tensor import Tensor
+from ..types import Array
 from .calls import calling
 from .declaration import Declaration
 
@@ -90,18 +91,10 @@ def _namespace(d: Declaration, qualname: str) -> str:
 
 
 def _publish(
-    d: Declaration,
-    parameters: tuple[Parameter, ...],
-    implementation: Callable[..., Any],
-    qualname: str,
-    kind: str,
-    *,
-    reports: Form | None = None,
-    is_operator: bool = False,
-    namespace: str | None = None,
-    plain_form: Form | None = None,
-    listed: bool = True,
-) -> Form:
+    d: Declaration, parameters: tuple[Parameter, ...], implementation: Callable[..., Any], qualname: str, kind: str, *,
+    reports: Form | None = None, is_operator: bool = False, namespace: str | None = None,
+    plain_form: Form | None = None, listed: bool = True,
+) -> Form:  # fmt: skip
     namespace = namespace or _namespace(d, qualname)
     form = Form(
         d, kind, implementation,
@@ -123,7 +116,7 @@ def _acceptable(value: Any) -> bool:
     return isinstance(value, (TensorBase, int, float, complex, np.generic)) or has_handler(value)
 
 
-def _of_numpy(array: Any) -> Any:
+def _of_numpy(array: Array) -> Tensor:
     return from_numpy(array)
 
 
@@ -171,18 +164,10 @@ def operator_of(name: str, takes_arrays: bool = False) -> Operator:
 
 
 def expand(
-    d: Declaration,
-    *,
-    function: bool,
-    method: bool | str,
-    inplace: bool,
-    operators: Sequence[str],
-    inplace_operators: Sequence[str],
-    own: Sequence[str],
-    own_inplace: Sequence[str],
-    own_of_overriding: Sequence[str],
+    d: Declaration, *, function: bool, method: bool | str, inplace: bool, operators: Sequence[str],
+    inplace_operators: Sequence[str], own: Sequence[str], own_inplace: Sequence[str], own_of_overriding: Sequence[str],
     aliases: Sequence[str],
-) -> Any:
+) -> Any:  # fmt: skip
     base = d.parameters
     if function:
         parameters = (*base, _OUTS if d.several else _OUT) if d.out else base

@@ -24,6 +24,7 @@ from tensorlike.autograd.node import (
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.dispatch.signature import MANY, ONE
 
+from ..types import Array, Tensor
 from . import runtime
 from .operands import allows_none, allows_number, operands_of
 
@@ -73,7 +74,7 @@ def _asks_dtype(d: Declaration) -> bool:
 # ------------------------------------------------------------------------------------------- from operands to a node
 
 
-def save(tensor: Any) -> Any:
+def save(tensor: TensorBase) -> Any:
     """Return what a node keeps of a tensor: the array, and the version that it is of."""
     counter = tensor._tl_counter
     if counter is None:
@@ -96,13 +97,13 @@ def _saved_operand(value: Any) -> Any:
     return [save(t) for t in value] if type(value) in (list, tuple) else value
 
 
-def _saved_shape(value: Any) -> Any:
+def _saved_shape(value: Tensor | list[Tensor]) -> Any:
     if isinstance(value, TensorBase):
         return value._tl_data.shape
     return [t._tl_data.shape for t in value] if type(value) in (list, tuple) else ()
 
 
-def _edge_of(value: Any) -> Any:
+def _edge_of(value: Tensor) -> Any:
     # A tensor that is not tracked has none: one test instead of three (50 ns).
     return edge_of(value) if isinstance(value, TensorBase) and value._tl_tracked else None
 
@@ -184,7 +185,7 @@ def record_of(d: Declaration) -> Callable[..., Any]:
     any_dtype = d.elementwise or asked
     saves_result = "result" in d.recorded().names
 
-    def record(result: Any, *values: Any) -> Any:
+    def record(result: Array, *values: Any) -> Any:
         made: Any = wrap(result)
         dtype = result.dtype
         if not get_state().recording or not (any_dtype or dtype.kind in DIFFERENTIABLE):
@@ -342,7 +343,7 @@ def _released(d: Declaration, recorded: Recorded) -> list[tuple[str, bool]]:
     return found
 
 
-def _wrap_raw(formula: Any, *values: Any) -> Any:
+def _wrap_raw(formula: Any, *values: Any) -> Tensor:
     if type(values[0]) is not runtime.ndarray:
         guard = runtime.elsewhere(*values)
         if guard is not None:

@@ -53,6 +53,7 @@ from ..memory.results import keep_memory
 from ..memory.views import check_overlap, check_shared
 from ..promotion import can_cast, category, promote_types, result_type, weak_scalar_dtype
 from ..storage import placed_at, room_at
+from ..types import Array, Namespace, Tensor
 
 __all__ = [
     "again",
@@ -97,14 +98,14 @@ def run_quietly(kernel: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return again(kernel, *args, **kwargs)
 
 
-def as_array(value: Any) -> Any:
+def as_array(value: Any) -> Array:
     """Return a kernel's result as an array: NumPy gives scalars where a zero-dimensional array is meant."""
     if isinstance(value, (np.generic, int, float, complex)):
         return np.asarray(value)
-    return value
+    return value  # type: ignore[no-any-return]
 
 
-def elsewhere(*arrays: Any) -> AbstractContextManager[Any] | None:
+def elsewhere(*arrays: Array | float | tuple[float | None, ...] | None) -> AbstractContextManager[Any] | None:
     """Return the device context for computing with these arrays; None if it is the current one already."""
     for array in arrays:
         for item in array if isinstance(array, (list, tuple)) else (array,):
@@ -117,7 +118,7 @@ def elsewhere(*arrays: Any) -> AbstractContextManager[Any] | None:
     return None
 
 
-def device_guard(array: Any) -> AbstractContextManager[Any]:
+def device_guard(array: Array) -> AbstractContextManager[Any]:
     """Return the device context for computing with `array`, for functions on raw arrays."""
     return (None if type(array) is ndarray else elsewhere(array)) or _NO_GUARD
 
@@ -139,7 +140,7 @@ def guarded(function: F) -> F:
     return run  # type: ignore[return-value]
 
 
-def add_arrays(a: Any, b: Any, out: Any = None) -> Any:
+def add_arrays(a: Array, b: Array, out: Array | None = None) -> Any:
     """Add two raw arrays, into a third if given."""
     if type(a) is ndarray:
         try:
@@ -154,7 +155,7 @@ if core is not None:
     core.provide_addition(np.add)
 
 
-def copied(array: Any, like: Any = None) -> Any:
+def copied(array: Array, like: Array | None = None) -> Any:
     """Return a copy of a raw array, on its device: in the order of `like` if that has its shape and no gaps."""
     with _NO_GUARD if type(array) is ndarray else device_guard(array):
         result = array.copy()
@@ -166,7 +167,7 @@ def copied(array: Any, like: Any = None) -> Any:
         return result
 
 
-def scalars_moved(inplace: bool, *operands: Any) -> tuple[Any, ...] | None:
+def scalars_moved(inplace: bool, *operands: Tensor) -> tuple[Any, ...] | None:
     """Return operands with the zero-dimensional tensors of the CPU moved to the device of the others; None if none are.
 
     The operand of an in-place form is not moved.
@@ -182,7 +183,7 @@ def scalars_moved(inplace: bool, *operands: Any) -> tuple[Any, ...] | None:
     return tuple(o._tl_transfer(there) if move else o for o, move in zip(operands, moves, strict=True))
 
 
-def run_moved(inplace: bool, name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+def run_moved(inplace: bool, name: str, function: Callable[..., Any], *args: Tensor, **options: Any) -> Any:
     """Run `function` again with zero-dimensional tensors where the others are, or raise what `space` raises."""
     moved = scalars_moved(inplace, *args)
     if moved is None:
@@ -190,7 +191,7 @@ def run_moved(inplace: bool, name: str, function: Callable[..., Any], *args: Any
     return function(*moved, **options)
 
 
-def shared_space(name: str, *arrays: Any) -> Any:
+def shared_space(name: str, *arrays: Array | float | complex | None) -> Any:
     """Return what `space` returns, None where it would raise because the operands are on two devices."""
     try:
         return space(name, *arrays)
@@ -206,7 +207,7 @@ def run_guarded(
         return function(*args, **options)
 
 
-def as_arrays(values: Any) -> list[Any]:
+def as_arrays(values: Sequence[Array]) -> list[Any]:
     """Return a kernel's several results as arrays."""
     return [v if type(v) is ndarray else as_array(v) for v in values]
 
@@ -221,7 +222,7 @@ def contiguous_arrays(values: Any) -> list[Any]:
 _WEAK = frozenset((int, float))
 
 
-def space(name: str, *arrays: Any) -> Any:
+def space(name: str, *arrays: Any) -> Namespace:
     """Return the namespace that the operands' arrays share; numbers and None do not count."""
     found = None
     first: Any = None
@@ -290,7 +291,7 @@ def spelled(function: str, argument: str, values: tuple[Any, ...], keywords: dic
     return tuple(value)
 
 
-def number_tensor(number: Any, *others: Any, floating: Any = None) -> Any:
+def number_tensor(number: float, *others: Any, floating: np.dtype[Any] | None = None) -> Tensor:
     """Return a number as a zero-dimensional tensor, of its promoted dtype next to the other operands.
 
     `floating` is the dtype in which the operation computes integers.
@@ -308,7 +309,7 @@ def number_tensor(number: Any, *others: Any, floating: Any = None) -> Any:
     return wrap(np.asarray(number, dtype=result_type(number)))
 
 
-def many(function: str, argument: str, position: int | None, values: Any) -> list[Any]:
+def many(function: str, argument: str, position: int | None, values: Tensor | Sequence[Tensor]) -> list[Any]:
     """Return the arrays of a sequence of tensors; raise TypeError for other values."""
     if not isinstance(values, (list, tuple)):
         wrong_type(function, argument, position, values, "tuple of Tensors")
@@ -328,7 +329,7 @@ def many(function: str, argument: str, position: int | None, values: Any) -> lis
 _BOOL = np.dtype(bool)
 
 
-def number_array(xp: Any, value: Any, dtype: Any) -> Any:
+def number_array(xp: Namespace, value: Any, dtype: np.dtype[Any]) -> Array:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and dtype.kind in "iu":
         # PyTorch wraps a Python int into the dtype of the array where NumPy 2 raises OverflowError.
         limits = np.iinfo(dtype)
@@ -351,7 +352,7 @@ def _common(operands: Sequence[Any]) -> Any:
     return result_type(*operands)
 
 
-def cast_all(xp: Any, operands: Sequence[Any], dtype: Any) -> tuple[Any, ...]:
+def cast_all(xp: Namespace, operands: Sequence[Any], dtype: np.dtype[Any]) -> tuple[Any, ...]:
     """Return the operands in one dtype, numbers as zero-dimensional arrays."""
     return tuple(
         (o if o.dtype is dtype else o.astype(dtype)) if hasattr(o, "astype") and not isinstance(o, np.generic)
@@ -360,12 +361,12 @@ def cast_all(xp: Any, operands: Sequence[Any], dtype: Any) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def promote_arithmetic(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+def promote_arithmetic(name: str, xp: Namespace, operands: Sequence[Any]) -> tuple[Any, ...]:
     """Bring operands to their common dtype."""
     return cast_all(xp, operands, _common(operands))
 
 
-def promote_float(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+def promote_float(name: str, xp: Namespace, operands: Sequence[Any]) -> tuple[Any, ...]:
     """Bring operands to their common dtype, integers and booleans to the default floating-point dtype."""
     dtype = _common(operands)
     if dtype.kind in "biu":
@@ -378,7 +379,7 @@ def promote_only(
 ) -> Callable[..., tuple[Any, ...]]:
     """Return a rule that brings operands to their common dtype, which must be of one of `kinds`."""
 
-    def promote(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+    def promote(name: str, xp: Namespace, operands: Sequence[Any]) -> tuple[Any, ...]:
         promoted = base(name, xp, operands)
         dtype = promoted[0].dtype
         # bfloat16, from another package, is of kind V.
@@ -397,7 +398,7 @@ promote_numeric = promote_only("iufc", "integer, floating-point and complex")
 promote_real = promote_only("biuf", "boolean, integer and floating-point")
 
 
-def promote_bits(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+def promote_bits(name: str, xp: Namespace, operands: Sequence[Any]) -> tuple[Any, ...]:
     """Bring operands to their common dtype, which must be an integer or boolean one."""
     if name == "__invert__" and operands[0].dtype.kind not in "biu":
         raise TypeError(
@@ -410,7 +411,7 @@ def promote_bits(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]
 _promote_bits = promote_only("biu", "integer and boolean")
 
 
-def promote_subtraction(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+def promote_subtraction(name: str, xp: Namespace, operands: Sequence[Any]) -> tuple[Any, ...]:
     """Bring operands to their common dtype; none of them may be boolean."""
     booleans = [o is True or o is False or getattr(o, "dtype", None) == _BOOL for o in operands]
     if any(booleans):
@@ -426,7 +427,7 @@ def promote_subtraction(name: str, xp: Any, operands: Sequence[Any]) -> tuple[An
     return promote_arithmetic(name, xp, operands)
 
 
-def promote_negation(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+def promote_negation(name: str, xp: Namespace, operands: Sequence[Any]) -> tuple[Any, ...]:
     """Return the operand; raise for a boolean one."""
     if operands[0].dtype == _BOOL:
         raise RuntimeError(
@@ -436,19 +437,19 @@ def promote_negation(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, 
     return tuple(operands)
 
 
-def promote_magnitude(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+def promote_magnitude(name: str, xp: Namespace, operands: Sequence[Any]) -> tuple[Any, ...]:
     """Return the operand; raise for a boolean one, and for a complex one if a real result is written into it."""
     if operands[0].dtype.kind == "c" and name.endswith("_"):
         raise RuntimeError("In-place abs is not supported for complex tensors: use abs(), whose result is real.")
     return promote_numeric(name, xp, operands)
 
 
-def promote_nothing(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+def promote_nothing(name: str, xp: Namespace, operands: Sequence[Any]) -> tuple[Any, ...]:
     """Leave the operands to a kernel whose options decide the dtype."""
     return tuple(operands)
 
 
-def check_fit(operands: Sequence[Any], dtype: Any) -> None:
+def check_fit(operands: Sequence[Any], dtype: np.dtype[Any]) -> None:
     # Unlike the operators, a few functions raise for a number that the dtype cannot hold, by its absolute value.
     if dtype.kind in "iu":
         most = int(np.iinfo(dtype).max)
@@ -457,7 +458,7 @@ def check_fit(operands: Sequence[Any], dtype: Any) -> None:
                 raise RuntimeError(f"value cannot be converted to type {dtype_of(dtype)} without overflow: {number}")
 
 
-def promote_bounds(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+def promote_bounds(name: str, xp: Namespace, operands: Sequence[Any]) -> tuple[Any, ...]:
     """Bring a tensor and its bounds to their common dtype, which must be ordered and must hold the bounds."""
     if operands[0].dtype.kind == "f" and all(type(o) in _WEAK for o in operands[1:]):
         return tuple(operands)  # NumPy's own rules are PyTorch's for plain numbers next to floating-point elements.
@@ -466,7 +467,7 @@ def promote_bounds(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ..
     return promote_real(name, xp, operands)
 
 
-def promote_power(name: str, xp: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+def promote_power(name: str, xp: Namespace, operands: Sequence[Any]) -> tuple[Any, ...]:
     """Bring base and exponent to their common dtype; raise for an integer with a negative exponent."""
     dtype = _common(operands)
     exponent = operands[-1]
@@ -515,9 +516,9 @@ def run_elementwise(name: str, kernel: Callable[..., Any], arrays: Sequence[Any]
 
 
 def write_out(
-    name: str, out: Any, result: Any, *operands: Any, rule: str = "cast", recorded: bool = True,
+    name: str, out: Tensor, result: Array, *operands: Any, rule: str = "cast", recorded: bool = True,
     pointwise: bool = False, disjoint: Sequence[Any] = (),
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """Write a result into `out=`, resized when its shape differs, and return `out`.
 
     By `rule` the result is cast, if it can be ("cast", or "joined", which raises TypeError) or always ("any"), or `out`
@@ -586,7 +587,7 @@ def write_out(
     return out
 
 
-def _write_resized(out: Any, result: Any, operands: tuple[Any, ...]) -> None:
+def _write_resized(out: Tensor, result: Array, operands: tuple[Any, ...]) -> None:
     """Give `out` the shape of a result and its elements, at its place in memory: what shares that memory sees them.
 
     Where the memory does not suffice, `out` moves to memory of its own, and what shares its former memory sees the
@@ -608,9 +609,9 @@ def _write_resized(out: Any, result: Any, operands: tuple[Any, ...]) -> None:
     out._tl_data = result
 
 
-def unwritten(out: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def unwritten(out: Tensor, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """Return the array of that shape and dtype that `out` would be after it was resized, with what its memory holds."""
-    array = out._tl_data
+    array: Array = out._tl_data
     if array.shape == shape:
         return array
     if array.size and array.dtype == dtype and math.prod(shape) <= room_at(array):
@@ -618,7 +619,7 @@ def unwritten(out: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return np.empty(shape, dtype)
 
 
-def wanted_dtype(name: str, dtype: Any, out: Any) -> Any:
+def wanted_dtype(name: str, dtype: Any, out: Tensor | None) -> np.dtype[Any] | None:
     """Return the dtype requested of a factory by `dtype=` or `out=`, None if by neither.
 
     Raises RuntimeError when the two differ.
@@ -633,7 +634,7 @@ def wanted_dtype(name: str, dtype: Any, out: Any) -> Any:
         raise RuntimeError(
             f"{name}(): dtype {dtype_name(wanted)} does not match dtype of out parameter ({dtype_name(there)})"
         )
-    return there
+    return there  # type: ignore[no-any-return]
 
 
 _NAMES = {
@@ -643,7 +644,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-def dtype_name(dtype: Any) -> str:
+def dtype_name(dtype: str | np.dtype[Any]) -> str:
     """Return the name PyTorch's messages use for a dtype, such as Float."""
     return _NAMES.get(str(dtype), str(dtype))
 

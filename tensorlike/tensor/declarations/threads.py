@@ -27,6 +27,7 @@ import numpy as np
 from tensorlike.dispatch.forks import after_fork
 from tensorlike.dispatch.registry import ignore
 
+from ..types import Array
 from .runtime import quiet
 
 #: Elements from which on two threads are faster than one, measured with `add`.
@@ -220,7 +221,7 @@ def _run_parts(work: Callable[[int, int], object], bounds: list[int]) -> None:
             part.error = None
 
 
-def spread(kernel: Any, a: Any, b: Any = None, out: Any = None) -> Any:
+def spread(kernel: Callable[..., Any], a: Array, b: Array | None = None, out: Array | None = None) -> Any:
     """Return the result of a ufunc for a large `a`, computed in parts; `b` may be a number, None for unary ones."""
     if type(a) is np.ndarray and a.flags.c_contiguous and get_num_threads() > 1:
         if type(b) is not np.ndarray:
@@ -232,13 +233,13 @@ def spread(kernel: Any, a: Any, b: Any = None, out: Any = None) -> Any:
     return quiet(kernel, *((a,) if b is None else (a, b)), *(() if out is None else (out,)))
 
 
-def _result(kernel: Any, a: Any, others: Any) -> Any:
+def _result(kernel: Callable[..., Any], a: Array, others: tuple[Array, ...]) -> Array:
     """Return an array for the result: of the shape of `a`, of the dtype that the kernel gives."""
     few = [x.reshape(-1)[:1] if isinstance(x, np.ndarray) else x for x in (a, *others)]
     return np.empty(a.shape, kernel(*few).dtype)
 
 
-def _flat(kernel: Any, a: Any, others: Any, out: Any) -> Any:
+def _flat(kernel: Callable[..., Any], a: Array, others: tuple[Array, ...], out: Array | None) -> Array:
     result = quiet(_result, kernel, a, others) if out is None else out
     first, target = a.reshape(-1), result.reshape(-1)
     flat = [x.reshape(-1) if isinstance(x, np.ndarray) else x for x in others]
@@ -251,7 +252,7 @@ def _flat(kernel: Any, a: Any, others: Any, out: Any) -> Any:
     return result
 
 
-def _by_rows(kernel: Any, a: Any, b: Any, out: Any) -> Any:
+def _by_rows(kernel: Callable[..., Any], a: Array, b: Array, out: Any) -> Array:
     """Split the work for a `b` that is broadcast over the first dimension of `a`."""
     result = quiet(_result, kernel, a, (b,)) if out is None else out
 

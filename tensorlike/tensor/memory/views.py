@@ -27,6 +27,7 @@ from tensorlike.dispatch.tracebacks import explained
 
 from ..backends import data_pointer, namespace_of, scatter_add, strided_view
 from ..layouts import is_dense
+from ..types import Array, Namespace
 
 if TYPE_CHECKING:  # The functions are given when the package is loaded: see Note [Calls import nothing].
     from tensorlike.operations.memory.inplace import read_strided, scatter_strided, write_strided
@@ -50,7 +51,7 @@ class Geometry(NamedTuple):
     strides: tuple[int, ...]
 
 
-def geometry_of(view: Any, base: Any) -> Geometry:
+def geometry_of(view: Array, base: Array) -> Geometry:
     """Return the geometry of the array `view` in the array `base`."""
     return Geometry(view.shape, view.dtype, data_pointer(view) - data_pointer(base), view.strides)
 
@@ -69,12 +70,12 @@ class Layout(NamedTuple):
         return sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) + int(self.dtype.itemsize)
 
 
-def layout_of(array: Any) -> Layout:
+def layout_of(array: Array) -> Layout:
     """Return the layout of an array."""
     return Layout(array.shape, array.dtype, array.strides)
 
 
-def _fresh(xp: Any, layout: Layout, geometry: Geometry) -> tuple[Any, Any, int]:
+def _fresh(xp: Namespace, layout: Layout, geometry: Geometry) -> tuple[Any, Any, int]:
     """Return new zeroed memory for a base and a view of it: all of it, the base's array, the view's offset in bytes.
 
     The view may extend beyond its base, as with `as_strided`.
@@ -100,30 +101,30 @@ def _overlaps(geometry: Geometry) -> bool:
     return False
 
 
-def read_view(array: Any, layout: Layout, geometry: Geometry) -> Any:
+def read_view(array: Array, layout: Layout, geometry: Geometry) -> Array:
     """Return a copy of the part of `array`, taken as of `layout`, that the view covers."""
     xp = namespace_of(array)
     if 0 in geometry.shape:
-        return xp.zeros(geometry.shape, dtype=geometry.dtype)
+        return xp.zeros(geometry.shape, dtype=geometry.dtype)  # type: ignore[no-any-return]
     memory, base, offset = _fresh(xp, layout, geometry)
     base[...] = array
-    return strided_view(xp, memory, geometry.shape, geometry.dtype, offset, geometry.strides).copy()
+    return strided_view(xp, memory, geometry.shape, geometry.dtype, offset, geometry.strides).copy()  # type: ignore[no-any-return]
 
 
-def scatter_view(grad: Any, layout: Layout, geometry: Geometry) -> Any:
+def scatter_view(grad: Array, layout: Layout, geometry: Geometry) -> Array:
     """Return zeros of `layout` with `grad` added at the elements of the view (summed where it overlaps).
 
     Elements outside the layout are dropped: `as_strided` can reach beyond its input.
     """
     xp = namespace_of(grad)
     if 0 in geometry.shape:
-        return xp.zeros(layout.shape, dtype=layout.dtype)
+        return xp.zeros(layout.shape, dtype=layout.dtype)  # type: ignore[no-any-return]
     repeats = [n if s == 0 else 1 for n, s in zip(layout.shape, layout.strides, strict=True)]
     if math.prod(repeats) > 1:
         # The layout itself repeats elements, as after `expand`: each gets its share.
         once = tuple(1 if r > 1 else n for n, r in zip(layout.shape, repeats, strict=True))
         whole = scatter_view(grad, layout._replace(shape=once), geometry)
-        return xp.broadcast_to(whole / whole.dtype.type(math.prod(repeats)), layout.shape).copy()
+        return xp.broadcast_to(whole / whole.dtype.type(math.prod(repeats)), layout.shape).copy()  # type: ignore[no-any-return]
     memory, base, offset = _fresh(xp, layout, geometry)
     # Expanded dimensions are summed first; the rest overlaps only in windows.
     sizes = enumerate(zip(geometry.shape, geometry.strides, strict=True))
@@ -134,17 +135,17 @@ def scatter_view(grad: Any, layout: Layout, geometry: Geometry) -> Any:
     window = strided_view(xp, memory, geometry.shape, geometry.dtype, offset, geometry.strides)
     if not _overlaps(geometry):
         window[...] = grad
-        return base
+        return base  # type: ignore[no-any-return]
     width = geometry.dtype.itemsize
     positions = xp.zeros(geometry.shape, dtype=np.intp) + offset // width
     for d, (n, s) in enumerate(zip(geometry.shape, geometry.strides, strict=True)):
         positions = positions + (xp.arange(n) * (s // width)).reshape((-1,) + (1,) * (len(geometry.shape) - d - 1))
     flat = memory if memory.dtype == geometry.dtype else memory[: len(memory) // width * width].view(geometry.dtype)
     scatter_add(flat, positions.reshape(-1), grad.astype(geometry.dtype).reshape(-1))
-    return base
+    return base  # type: ignore[no-any-return]
 
 
-def write_view(array: Any, value: Any, layout: Layout, geometry: Geometry) -> Any:
+def write_view(array: Array, value: Array, layout: Layout, geometry: Geometry) -> Array:
     """Return a copy of `array` with `value` written to the elements of the view."""
     xp = namespace_of(array)
     if 0 in geometry.shape:
@@ -153,7 +154,7 @@ def write_view(array: Any, value: Any, layout: Layout, geometry: Geometry) -> An
     base[...] = array
     window = strided_view(xp, memory, geometry.shape, geometry.dtype, offset, geometry.strides)
     window[...] = value
-    return base
+    return base  # type: ignore[no-any-return]
 
 
 def view_of(source: TensorBase, array: Any, refuses: str | None = None) -> Tensor:
@@ -195,7 +196,7 @@ class AsStridedBackward0(Node):
     layout: Layout
     geometry: Geometry
 
-    def _tl_apply(self, grad: Any) -> tuple[Any]:
+    def _tl_apply(self, grad: Tensor) -> tuple[Any]:
         return (undispatched(scatter_strided)(grad, self.layout, self.geometry),)
 
 
@@ -209,7 +210,7 @@ class CopySlices(Node):
     layout: Layout
     geometry: Geometry
 
-    def _tl_apply(self, grad: Any) -> tuple[Any, ...]:
+    def _tl_apply(self, grad: Tensor) -> tuple[Any, ...]:
         if self._tl_function is None:
             unpack(RELEASED, None, self)
         part = undispatched(read_strided)(grad, self.layout, self.geometry)
@@ -226,7 +227,7 @@ class CopySlices(Node):
         self._tl_function = None
 
 
-def part_of(base: Any, array: Any) -> Tensor:
+def part_of(base: Tensor, array: Array) -> Tensor:
     """Return a view of `base` around `array`, an array in its memory, with the history that the base has now.
 
     For transforms, which keep other tensors in line with a view; it may be written wherever the base may.
@@ -239,7 +240,7 @@ def part_of(base: Any, array: Any) -> Tensor:
     return result  # type: ignore[no-any-return]
 
 
-def _refresh(tensor: Any) -> Any:
+def _refresh(tensor: Tensor) -> Any:
     """Give a stale view a new edge, to the present history of its base."""
     if tensor._tl_view_refuses is not None:
         refuse(tensor, "its base or another view of its base has been modified inplace")
@@ -266,7 +267,7 @@ def _follow(tensor: Any) -> Any:
 PROVIDED.refresh_view = _refresh
 
 
-def refuse(tensor: Any, what: str) -> NoReturn:
+def refuse(tensor: Tensor, what: str) -> NoReturn:
     """Raise for a view whose history cannot follow a modification; `what` names the modified tensor."""
     refuses = tensor._tl_view_refuses
     if refuses == UNDER_NO_GRAD:
@@ -296,7 +297,7 @@ def refuse(tensor: Any, what: str) -> NoReturn:
     )
 
 
-def check_overlap(array: Any, name: str, advice: str = "") -> None:
+def check_overlap(array: Array, name: str, advice: str = "") -> None:
     """Raise for writing to an array whose elements overlap, as after `expand`; only warn where there is `advice`."""
     if not array.size or 0 not in array.strides:
         return
@@ -315,12 +316,12 @@ def check_overlap(array: Any, name: str, advice: str = "") -> None:
         )
 
 
-def _steps(array: Any) -> list[int]:
+def _steps(array: Array) -> list[int]:
     """Return the strides that lead from one element to another: of other sizes than one."""
     return [0 if size == 1 else stride for stride, size in zip(array.strides, array.shape)]
 
 
-def check_partial_overlap(written: Any, read: Any, name: str, disjoint: bool = False) -> None:
+def check_partial_overlap(written: Array, read: Array, name: str, disjoint: bool = False) -> None:
     """Raise for writing to an array that partially overlaps another: shares memory, but not all of it in the same
     order.
 
@@ -411,7 +412,7 @@ def bump(tensor: Any) -> list[int]:
     return counter
 
 
-def rebase(tensor: Any, node: Node) -> None:
+def rebase(tensor: Tensor, node: Node) -> None:
     """Make `node`, whose first edge leads to the former history, the new history of `tensor`."""
     base = tensor._tl_view_base
     if base is None:
@@ -437,7 +438,7 @@ def rebase(tensor: Any, node: Node) -> None:
     _follow(tensor)
 
 
-def retain(tensor: Any) -> None:
+def retain(tensor: Tensor) -> None:
     """Make the node of a non-leaf store its gradient in `tensor.grad`."""
     node, number = edge_of(tensor)  # type: ignore[misc]
     retained = node._tl_retained
@@ -454,7 +455,7 @@ def _retain_anew(tensor: Any, former: Any) -> None:
     retain(tensor)
 
 
-def detached(tensor: Any) -> Tensor:
+def detached(tensor: Tensor) -> Tensor:
     """Return a tensor that shares memory and version with `tensor`, without its history."""
     result = wrap(tensor._tl_data)
     result._tl_counter = version_counter(tensor) if tensor._tl_counter is None else tensor._tl_counter
@@ -468,11 +469,11 @@ class AliasBackward0(Node):
 
     __slots__ = ()
 
-    def _tl_apply(self, grad: Any) -> tuple[Any]:
+    def _tl_apply(self, grad: Tensor) -> tuple[Any]:
         return (grad,)
 
 
-def alias_of(tensor: Any) -> Tensor:
+def alias_of(tensor: TensorBase) -> Tensor:
     """Return a new plain tensor on the memory of `tensor`, a view of it with the same history."""
     result = view_of(tensor, tensor._tl_data)
     if tensor._tl_tracked and grad_enabled():
@@ -486,7 +487,7 @@ def alias_of(tensor: Any) -> Tensor:
     return result
 
 
-def untracked(tensor: Any) -> Any:
+def untracked(tensor: Any) -> Tensor:
     """Return a tensor on the same memory with no history and a version counter of its own (`.data`)."""
     return detached(tensor) if tensor._tl_inference else wrap(tensor._tl_data)
 
