@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
@@ -28,7 +28,7 @@ class Cauchy(LocationScale):
     def variance(self) -> Tensor:
         return tl.full_like(self.loc, tl.inf)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return self.loc + tl.empty(shape, dtype=self.loc.dtype, device=self.loc.device).cauchy_() * self.scale
 

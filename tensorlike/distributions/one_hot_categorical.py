@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from tensorlike._originals import functional as F
 from tensorlike._originals import tl
@@ -27,7 +27,10 @@ class OneHotCategorical(ProbsOrLogitsOfCategorical):
     support = constraints.one_hot
     has_enumerate_support = True
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, probs: Tensor | float | None = None, logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
+    ) -> None:  # fmt: skip
         self._categorical = Categorical(probs, logits)
         shape = self._categorical.param_shape
         super().__init__(self._categorical.batch_shape, shape[-1:], validate_args=validate_args)
@@ -47,7 +50,7 @@ class OneHotCategorical(ProbsOrLogitsOfCategorical):
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self._vectors(self._categorical.sample(Size(sample_shape))).to(self.probs)
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -75,6 +78,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     has_rsample = True
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         probs = self._categorical.probs
         return self.sample(sample_shape) + (probs - probs.detach())  # type: ignore[no-any-return]
