@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.operations.elementwise import complexes
@@ -15,6 +15,9 @@ from .mapping import mapped, on_chunks
 from .recording import record, step
 from .shaping import like
 from .tasks import ChunkCall, Place
+
+if TYPE_CHECKING:
+    from tensorlike.tensor import Tensor
 
 
 @rule(
@@ -40,7 +43,7 @@ def _converted(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         return tensor
     result = mapped(name_of(form), Method.to, (tensor.detach(),), {"dtype": sample.dtype, "device": sample.device})
 
-    def backward(grad: Any) -> Any:
+    def backward(grad: Tensor) -> Any:
         return (
             grad.to(dtype=before, device=there) if not grad.is_complex() or before.is_complex else grad.real.to(before)
         )

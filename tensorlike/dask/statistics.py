@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorlike._originals import tl
@@ -39,11 +40,14 @@ class _Kept:
     def __init__(self, value: Any) -> None:
         self.value = value
 
-    def squeeze(self, dims: Any) -> Any:
+    def squeeze(self, dims: Sequence[int]) -> Any:
         return self.value
 
 
-def _overall(name: str, tensor: Any, first: Any, combine: Any, finish: Any, size: Any, sample: Any) -> Any:
+def _overall(
+    name: str, tensor: Tensor, first: Any, combine: Callable[..., Any], finish: Callable[..., Any], size: float,
+    sample: Tensor,
+) -> Any:  # fmt: skip
     """Return a vector that is computed from all elements, of `size` elements or NaN where that is not known."""
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph
