@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorlike.nn.functional as F
 from tensorlike.tensor import Tensor
@@ -11,6 +11,10 @@ from tensorlike.tensor import Tensor
 from .container import ModuleList, Sequential
 from .linear import Linear
 from .module import Module
+
+if TYPE_CHECKING:
+    from tensorlike.tensor.device import device as Device
+    from tensorlike.tensor.dtypes import dtype as Dtype
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 
@@ -45,8 +49,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         cutoffs: Sequence[int],
         div_value: float = 4.0,
         head_bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         ends = list(cutoffs)

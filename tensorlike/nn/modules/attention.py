@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorlike.nn.functional as F
 from tensorlike._originals import tl
@@ -12,6 +12,10 @@ from tensorlike.tensor.parameter import Parameter
 
 from .linear import Linear, NonDynamicallyQuantizableLinear
 from .module import Module
+
+if TYPE_CHECKING:
+    from tensorlike.tensor.device import device as Device
+    from tensorlike.tensor.dtypes import dtype as Dtype
 
 __all__ = ["MultiheadAttention"]
 
@@ -53,8 +57,8 @@ class MultiheadAttention(Module):
         kdim: int | None = None,
         vdim: int | None = None,
         batch_first: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(

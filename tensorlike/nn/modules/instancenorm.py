@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import tensorlike.nn.functional as F
 from tensorlike.tensor import Tensor
 
 from .batchnorm import LazyNorm, _NormBase
+
+if TYPE_CHECKING:
+    from tensorlike.tensor.device import device as Device
+    from tensorlike.tensor.dtypes import dtype as Dtype
 
 __all__ = [
     "InstanceNorm1d",
@@ -31,8 +35,8 @@ class _InstanceNorm(_NormBase):
         momentum: float = 0.1,
         affine: bool = False,
         track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:

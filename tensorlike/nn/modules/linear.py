@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorlike.nn.functional as F
 from tensorlike._originals import tl
@@ -14,6 +14,10 @@ from tensorlike.tensor.parameter import Parameter
 
 from .lazy import LazyModuleMixin
 from .module import Module
+
+if TYPE_CHECKING:
+    from tensorlike.tensor.device import device as Device
+    from tensorlike.tensor.dtypes import dtype as Dtype
 
 __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
@@ -50,8 +54,9 @@ class Linear(Module):
     bias: Parameter | None
 
     def __init__(
-        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
-    ) -> None:
+        self, in_features: int, out_features: int, bias: bool = True, device: Device | str | None = None,
+        dtype: Dtype | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
@@ -99,8 +104,8 @@ class Bilinear(Module):
         in2_features: int,
         out_features: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         if in1_features <= 0:
@@ -158,7 +163,9 @@ class LazyLinear(LazyModuleMixin, Linear):
     weight: Any
     bias: Any
 
-    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, out_features: int, bias: bool = True, device: Device | str | None = None, dtype: Dtype | None = None
+    ) -> None:
         Module.__init__(self)
         self.in_features = 0
         self.out_features = out_features

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorlike.nn.functional as F
 from tensorlike._originals import tl
@@ -13,12 +13,16 @@ from tensorlike.tensor import Tensor
 from .linear import Linear
 from .loss import _WeightedLoss
 
+if TYPE_CHECKING:
+    from tensorlike.tensor.device import device as Device
+    from tensorlike.tensor.dtypes import dtype as Dtype
+
 __all__ = ["LinearCrossEntropyLoss", "LinearCrossEntropyOptions"]
 
 _POLICIES = ("accurate", "balanced", "compact", "auto")
 
 
-def _is_method(method: Any) -> bool:
+def _is_method(method: object) -> bool:
     if method is None or method in ("auto", "aspect_ratio"):
         return True
     name, _, part = str(method).partition(":")
@@ -83,8 +87,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         *,
         out_features: tuple[int, ...] = (),
         bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
         reduction: str = "mean",
         weight: Tensor | None = None,
         ignore_index: int | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import tensorlike.nn.functional as F
 from tensorlike._originals import tl
@@ -12,6 +12,10 @@ from tensorlike.tensor.parameter import Parameter
 
 from .activation import with_inplace
 from .module import Module
+
+if TYPE_CHECKING:
+    from tensorlike.tensor.device import device as Device
+    from tensorlike.tensor.dtypes import dtype as Dtype
 
 __all__ = [
     "CELU",
@@ -84,7 +88,10 @@ class PReLU(Module):
 
     weight: Parameter
 
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Device | str | None = None,
+        dtype: Dtype | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init
