@@ -8,6 +8,7 @@ call takes the general path; after each, the nodes it added are found by walking
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 from typing import Any
 
 from tensorlike.dispatch.modes import TorchFunctionMode
@@ -36,8 +37,9 @@ class NodeObserver(TorchFunctionMode, abc.ABC):
         """Observe a new node."""
 
     def __torch_function__(
-        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+        self, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:  # fmt: skip
         start = next_sequence_number()
         result = func(*args, **(kwargs or {}))
         stack = [edge_of(t) for t in instances((result, args[:1]), TensorBase) if t._tl_tracked]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,13 +12,16 @@ from .analytical_derivatives import forward_along, forward_jacobian, reverse_alo
 from .explaining import Mismatch, close
 from .inputs import Array, Checked, GradcheckError, Settings, direction
 
+if TYPE_CHECKING:
+    from tensorlike.tensor import Tensor
+
 __all__ = ["compare_fast", "compare_slow"]
 
 #: The largest Jacobian that is computed to explain a mismatch of fast mode.
 EXPLAINED = 100_000
 
 
-def parts_of(array: Any, of: str) -> list[tuple[str, complex]]:
+def parts_of(array: np.ndarray[Any, Any], of: str) -> list[tuple[str, complex]]:
     """Return the parts of an array to compare, as text and as a factor: the whole, or its real and imaginary part."""
     if array.dtype.kind != "c":
         return [("", 1.0)]
@@ -69,7 +72,7 @@ def _compare_forward(
                 )  # fmt: skip
 
 
-def _gradient(numerical: Array, tensor: Any, seed: complex) -> Array:
+def _gradient(numerical: Array, tensor: Tensor, seed: complex) -> Array:
     """Return the gradient of the real or the imaginary part of the outputs: dL/dx + i dL/dy."""
     part = numerical.imag if seed == 1j else numerical.real
     return part[0::2] + 1j * part[1::2] if tensor._tl_data.dtype.kind == "c" else part
@@ -138,7 +141,7 @@ def _check_projection(
     settings: Settings,
     number: int,
     index: int,
-    numerical: Any,
+    numerical: Array,
     analytical: Array,
     entries: float,
     words: str,
