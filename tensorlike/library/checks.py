@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from tensorlike.utils._pytree import tree_leaves, tree_map
 
 from .operators import OpOverload, tensors_in
 from .registration import FakeContext, _overload
+
+if TYPE_CHECKING:
+    from .operators import OpOverloadPacket
 
 
 class OpCheckError(Exception):
@@ -22,7 +25,7 @@ def _copied(value: Any) -> Any:
     return tree_map(lambda v: v.detach().clone().requires_grad_(v.requires_grad) if _is_tensor(v) else v, value)
 
 
-def _is_tensor(value: Any) -> bool:
+def _is_tensor(value: object) -> bool:
     return any(True for _ in tensors_in([value]))
 
 
@@ -127,7 +130,7 @@ _DEFAULT = tuple(_TESTS)
 
 
 def opcheck(
-    op: Any,
+    op: OpOverload | OpOverloadPacket | str,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any] | None = None,
     *,

@@ -9,7 +9,8 @@ import pickle
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NamedTuple, NoReturn
+from types import ModuleType
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from .saving import MAGIC_NUMBER, PROTOCOL_VERSION, check_pickle_module
 from .storages import ArchiveStorages, LegacyStorages, globals_of, plain_rules, survey
 from .trusted import own_global, warn_of_change
 from .unpickler import Unpickler
+
+if TYPE_CHECKING:
+    from tensorlike.tensor.storage import UntypedStorage
 
 _safe: list[Any] = []
 
@@ -77,10 +81,10 @@ def safe_globals(safe_globals: Sequence[Any]) -> Iterator[None]:
         _safe[:] = before
 
 
-def _placing(map_location: Any) -> Callable[[Any, str], str]:
+def _placing(map_location: Callable[..., Any] | dict[str, str] | Device | str | None) -> Callable[[Any, str], str]:
     """Convert `map_location` to a function (storage, location) -> device."""
 
-    def place(storage: Any, location: str) -> str:
+    def place(storage: UntypedStorage, location: str) -> str:
         if map_location is None:
             where = str(default_restore_location(storage, location).device) if has_packages() else location
         elif isinstance(map_location, dict):
@@ -113,7 +117,7 @@ class _AnyUnpickler(pickle.Unpickler):
             return super().find_class(module, name) if own is None else own
         return Bound(found, self.allowed) if type(found).__name__ == "_Function" else found
 
-    def persistent_load(self, pid: Any) -> Any:
+    def persistent_load(self, pid: object) -> Any:
         # PyTorch's first format stores the source of a module's class with it, to warn of changes.
         if isinstance(pid, tuple) and len(pid) == 4 and pid[0] == "module":
             warn_of_change(*pid[1:])
@@ -257,7 +261,7 @@ def _load_legacy(source: _Source, options: _Options) -> Any:
     return found
 
 
-def _no_storage(pid: Any) -> NoReturn:
+def _no_storage(pid: object) -> NoReturn:
     raise pickle.UnpicklingError("a reference where none can be")
 
 
@@ -291,9 +295,9 @@ def _check_other(beginning: bytes, size: int) -> None:
 
 @named_errors
 def load(
-    f: Any,
-    map_location: Any = None,
-    pickle_module: Any = None,
+    f: str | os.PathLike[str] | IO[bytes],
+    map_location: Callable[..., Any] | dict[str, str] | Device | str | None = None,
+    pickle_module: ModuleType | None = None,
     *,
     weights_only: bool | None = None,
     mmap: bool | None = None,
@@ -365,7 +369,7 @@ def load(
             raise pickle.UnpicklingError(f"load(): {source.name}: {what}") from error.__cause__
 
 
-def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
+def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> list[str]:
     """Return the globals that a file names and that `load(weights_only=True)` does not allow now.
 
     Nothing of the file is made. Raises ValueError for files that are no archives of `save`.

@@ -2,10 +2,13 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tensorlike._absent import explain_absent_names
 from tensorlike.autograd.hooks import RemovableHandle, register_hook
+
+if TYPE_CHECKING:
+    from tensorlike.tensor import Tensor
 
 explain_absent_names(__name__)
 
@@ -20,7 +23,7 @@ def unserializable_hook(f: Hook) -> Hook:
     return f
 
 
-def warn_if_has_hooks(tensor: Any) -> None:
+def warn_if_has_hooks(tensor: "Tensor") -> None:
     """Warn of hooks of a tensor that a pickle would not have, unless marked by `unserializable_hook`."""
     for hook in (tensor._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
