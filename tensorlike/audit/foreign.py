@@ -16,7 +16,8 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from types import FrameType
+from typing import NoReturn
 
 
 class _Interrupts:
@@ -26,7 +27,7 @@ class _Interrupts:
     received = False
 
 
-def _interrupt(number: int, frame: Any) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     _Interrupts.received = True
     raise KeyboardInterrupt
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,11 +13,14 @@ from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import float32, float64
 from tensorlike.tensor.layouts import memory_format as memory_format_type
 
+if TYPE_CHECKING:
+    from tensorlike.tensor.device import device as Device
+
 
 def make_tensor(
     *shape: Any,
     dtype: Dtype,
-    device: Any = "cpu",
+    device: Device | str = "cpu",
     low: float | None = None,
     high: float | None = None,
     requires_grad: bool = False,

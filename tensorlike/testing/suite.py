@@ -23,7 +23,7 @@ import fnmatch
 import functools
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pytest
@@ -48,6 +48,9 @@ from tensorlike.tensor.tensor import Tensor
 
 from .suite_calls import Case, cases, output_cases, suite_api
 from .suite_programs import PROGRAMS, Runner, functions_of
+
+if TYPE_CHECKING:
+    from tensorlike.audit.api import AuditedFunction
 
 _SHAPES = ((), (3,), (2, 3))
 
@@ -348,7 +351,7 @@ class TensorLikeSuite:
                 return type(made)
         raise _NoSample("make_operand answers NotImplemented for ones of every shape")
 
-    def _dense(self, value: Any) -> Any:
+    def _dense(self, value: object) -> Any:
         return mapped(value, self.to_dense, self._kind)
 
     def _answers(self, item: _Item) -> Iterator[tuple[Case, Any, Any, str]]:
@@ -384,7 +387,7 @@ class TensorLikeSuite:
         named = [attribute_reader(name, f"{type(self).__name__}.attributes") for name in self.attributes]
         return [*named, *(one for one in declared(self._kind) if one.name not in self.attributes)]
 
-    def _carried(self, case: Case, function: Any) -> list[tuple[Metadata, Any]]:
+    def _carried(self, case: Case, function: AuditedFunction) -> list[tuple[Metadata, Any]]:
         """Return what the operand of a call carries; nothing for what results do not take after.
 
         Where several operands differ, only the type knows what their result carries.
@@ -397,7 +400,7 @@ class TensorLikeSuite:
         return [(one, value) for one, value in every[0].items()
                 if all(one in other and same(other[one], value) for other in every)]  # fmt: skip
 
-    def _check_carried(self, before: list[tuple[Metadata, Any]], actual: Any, words: str) -> None:
+    def _check_carried(self, before: list[tuple[Metadata, Any]], actual: object, words: str) -> None:
         found = lost_attributes(before, actual, self._kind)
         assert not found, f"{words} loses an attribute: {found}"
 
@@ -412,7 +415,7 @@ class TensorLikeSuite:
         )
         assert not found, f"{words} changes its operand: afterwards it is {found}"
 
-    def _compare(self, expected: Any, actual: Any, words: str, values: bool) -> None:
+    def _compare(self, expected: object, actual: object, words: str, values: bool) -> None:
         found = difference(expected, self._dense(actual), suite_api(), values=values)
         assert not found, f"{words} gives {found}"
 
@@ -516,7 +519,7 @@ class TensorLikeSuite:
         for instance in self._instances(item.dtype):
             self._same_but_apart(instance, copy.deepcopy(instance), "deepcopy")
 
-    def _same_but_apart(self, instance: Any, other: Any, what: str) -> None:
+    def _same_but_apart(self, instance: object, other: object, what: str) -> None:
         kind = type(instance)
         assert type(other) is kind, f"{what} of a {kind.__name__} gives a {type(other).__name__}: type lost"
         api = suite_api()
@@ -602,7 +605,7 @@ def _selected(functions: tuple[str, ...], excluded: tuple[str, ...], suite: str)
     )
 
 
-def _gradient(result: Any, leaf: Any) -> Any:
+def _gradient(result: object, leaf: Tensor) -> Any:
     """Return the gradient of a weighted sum of the results for `leaf`, or None if they do not depend on it."""
     found = [t for t in (result if isinstance(result, (list, tuple)) else (result,)) if isinstance(t, Tensor)]
     found = [t for t in found if t.requires_grad]
