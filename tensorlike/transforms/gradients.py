@@ -13,7 +13,7 @@ on the outside of what each step here works on, and the graph is then run with b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorlike.autograd import backward_and_grad, engine
 from tensorlike.autograd.node import edge_of
@@ -27,6 +27,9 @@ from .batched import BatchedTensor, apply_node, as_batch, batch_of, batched, unb
 from .dual import DualTensor, dual
 from .levels import Level, TransformTensor, keeps_type, without_history
 from .mapping import vmap
+
+if TYPE_CHECKING:
+    from tensorlike.tensor import Tensor
 
 __all__ = ["answer_grad"]
 
@@ -156,7 +159,7 @@ def _typed(gradients: list[Any], outputs: Sequence[Any], inputs: Sequence[Any]) 
     given = tuple(outputs), tuple(inputs)
     attributes = settled(cls, backward_and_grad.grad, given, {}) if _propagates(cls) else None
 
-    def typed(value: Any) -> Any:
+    def typed(value: Tensor) -> Any:
         if isinstance(value, TransformTensor):
             return value.remade([typed(v) for v in value.held()])
         result = converted(value, cls, (), {}, fresh=False)
@@ -192,11 +195,11 @@ def _through_batch(
     ]
 
 
-def _is(value: Any, kind: type[TransformTensor], level: Level) -> bool:
+def _is(value: object, kind: type[TransformTensor], level: Level) -> bool:
     return type(value) is kind and value._level is level
 
 
-def _batch_first(value: Any, level: Level) -> Any:
+def _batch_first(value: Tensor, level: Level) -> Any:
     """Return `value` with its batch at `level` as its first dimension, under any inner levels."""
     if type(value) is DualTensor and value._level.depth > level.depth:
         return dual(_batch_first(value._primal, level), _batch_first(value._tangent, level), value._level)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorlike.dispatch.operation import Form
 from tensorlike.operations.linalg import (
@@ -21,6 +21,9 @@ from ..batched import batched, rule
 from ..levels import Level, Method, leaves
 from .batch_dims import arguments, is_batched, passed_through, rank_of, unbatched, wrapped
 
+if TYPE_CHECKING:
+    from tensorlike.tensor import Tensor
+
 
 def _product(a: Any, b: Any, level: Level) -> Any:
     """Return the batch of `a @ b`, plain."""
@@ -36,13 +39,13 @@ def _product(a: Any, b: Any, level: Level) -> Any:
     return found
 
 
-def _as_matrix(value: Any, rank: int, level: Level, where: int) -> tuple[Any, bool]:
+def _as_matrix(value: Tensor, rank: int, level: Level, where: int) -> tuple[Any, bool]:
     has = is_batched(value, level)
     inner = unbatched(value, level)
     return (inner.unsqueeze(where) if rank == 1 else inner), has
 
 
-def _filled(value: Any, rank: int, lead: int, level: Level, has: bool) -> Any:
+def _filled(value: Tensor, rank: int, lead: int, level: Level, has: bool) -> Any:
     missing = lead - max(rank - 2, 0)
     if not has or not missing:
         return value
