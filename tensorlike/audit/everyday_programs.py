@@ -315,9 +315,7 @@ def mode(tl: Any, make: Callable[..., Any]) -> Any:
             super().__init__()
             self.functions: list[Any] = []
 
-        def __torch_function__(
-            self, func: Callable[..., Any], types: Iterable[type], args: Any = (), kwargs: Any = None
-        ) -> Any:
+        def __torch_function__(self, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
             self.functions.append(func)
             return func(*args, **(kwargs or {}))
 

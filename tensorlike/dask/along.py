@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dask.array as da
 from dask.highlevelgraph import HighLevelGraph
@@ -15,15 +15,13 @@ from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.operations.indexing import sorting
 from tensorlike.operations.reductions import scans, softmax, statistics
+from tensorlike.tensor import Tensor
 
 from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, rule, sample_of
 from .mapping import on_chunks
 from .pullback import differentiated
 from .recording import arguments, computed
 from .tasks import ChunkCall, ChunkFunction, Place
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
 
 
 def check_whole(form: Form, tensor: Tensor, dims: Sequence[int]) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.operations.elementwise import complexes
 from tensorlike.operations.memory import placement
 from tensorlike.operations.shape import reshaping
+from tensorlike.tensor import Tensor
 
 from .chunked import Method, called, chunked, is_chunked, name_of, refused, rule
 from .inplace import share
@@ -15,9 +16,6 @@ from .mapping import mapped, on_chunks
 from .recording import record, step
 from .shaping import like
 from .tasks import ChunkCall, Place
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
 
 
 @rule(

@@ -144,9 +144,7 @@ def full(
 class _Range(ChunkFunction):
     """Makes a chunk of evenly spaced numbers."""
 
-    def __init__(
-        self, start: float, step: float, end: float | None, count: int, dtype: Dtype, device: Device | str | None
-    ) -> None:
+    def __init__(self, start: float, step: float, end: float | None, count: int, dtype: Dtype, device: Any) -> None:
         self.start, self.step, self.end, self.count, self.dtype, self.device = start, step, end, count, dtype, device
 
     def __call__(self, slices: tuple[slice, ...]) -> Any:
@@ -302,9 +300,7 @@ def _new(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return found.requires_grad_() if given.get("requires_grad") else found
 
 
-def in_parts(
-    name: str, call: Callable[..., Any], parts: Sequence[Any], chunks: tuple[tuple[int, ...], ...], sample: Tensor
-) -> Any:
+def in_parts(name: str, call: Callable[..., Any], parts: Sequence[Any], chunks: Any, sample: Tensor) -> Any:
     """Return the chunked tensor whose chunk k of the first dimension is `call(parts[k])`; the others are whole."""
     from dask.highlevelgraph import HighLevelGraph
     from dask.tokenize import tokenize

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dask.array as da
 import numpy as np
 
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
+from tensorlike.tensor import Tensor
 
 from .along import check_whole
 from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, rule
 from .pullback import differentiated
 from .recording import arguments, record
 from .tasks import ChunkFunction, array_in, chunk_from
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
 
 L: Any = tl.linalg
 
@@ -72,9 +70,7 @@ def _of_matrices(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     return _placed(form, function, tensor, rest, sample, shapes)
 
 
-def _placed(
-    form: Form, function: Callable[..., Any], tensor: Tensor, rest: Any, sample: Tensor, shapes: Sequence[Shape]
-) -> Any:
+def _placed(form: Form, function: Any, tensor: Tensor, rest: Any, sample: Tensor, shapes: Sequence[Shape]) -> Any:
     """Return the results of a function of each matrix, of the given shapes."""
     ndim = tensor.dim()
     numbers = tuple(range(ndim))

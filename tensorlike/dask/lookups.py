@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -11,6 +11,7 @@ from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form
 from tensorlike.operations.indexing import gather
+from tensorlike.tensor import Tensor
 from tensorlike.tensor.dims import one_dim
 
 from .chunked import chunked, is_chunked, numpy_meta, rule
@@ -19,9 +20,6 @@ from .recording import arguments, kept, step
 from .shaping import like, reshaped
 from .tasks import ChunkCall, ChunkFunction, Place
 from .tree import Sum, tree
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
 
 
 def picked_rows(form: Form, tensor: Tensor, index: Any, dim: int) -> Any:

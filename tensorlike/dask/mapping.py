@@ -144,9 +144,7 @@ def on_chunks(
     )  # fmt: skip
 
 
-def mapped(
-    name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], **places: Any
-) -> Any:
+def mapped(name: str, function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any], **places: Any) -> Any:
     """Return the result of a function applied to the chunks of the tensors in its arguments, as chunked tensors.
 
     Several results are taken apart by a task for each chunk of each.

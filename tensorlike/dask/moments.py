@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.operations.reductions import statistics, sums
+from tensorlike.tensor.dtypes import dtype as Dtype
 
 from .chunked import called, chunked, name_of, refused
 from .recording import computed
 from .reductions import by_parts, reduced, reduced_dims
 from .tasks import ChunkFunction
 from .tree import Partials, tree, wide
-
-if TYPE_CHECKING:
-    from tensorlike.tensor.dtypes import dtype as Dtype
 
 
 class _SumAndCount(ChunkFunction):

@@ -22,9 +22,7 @@ from .tree import Partials, tree
 class _Found(ChunkFunction):
     """The extreme of a chunk and its place in the whole, along a dimension or in the order of all elements."""
 
-    def __init__(
-        self, largest: bool, dim: int | None, shape: tuple[int, ...], starts: tuple[tuple[int, ...], ...]
-    ) -> None:
+    def __init__(self, largest: bool, dim: int | None, shape: tuple[int, ...], starts: Any) -> None:
         self.largest, self.dim, self.shape, self.starts = largest, dim, shape, starts
 
     def __call__(self, index: tuple[int, ...], tensor: Tensor) -> Any:

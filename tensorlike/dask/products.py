@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.operations.linalg import einsum, matmul, product_sums
+from tensorlike.tensor import Tensor
 
 from .chunked import Method, called, chunked, is_chunked, name_of, refused, rule
 from .mapping import array_of, on_chunks
 from .recording import arguments, kept, needs_grad, step
 from .tasks import ChunkCall, ChunkFunction, Place
 from .tree import Sum, tree
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
 
 Index = tuple[int, ...]
 
@@ -44,9 +42,7 @@ def _spelled(index: Index) -> str:
     return "".join(string.ascii_letters[i] for i in index)
 
 
-def contracted(
-    name: str, a: Tensor, b: Tensor, one: Index, two: Index, result: Index, sample: Tensor | None = None
-) -> Any:
+def contracted(name: str, a: Tensor, b: Tensor, one: Index, two: Index, result: Index, sample: Any = None) -> Any:
     """Return the sum of products of two tensors whose dimensions are numbered: those not in `result` are summed over.
 
     Sizes of 1 broadcast. Numbers of `result` and of the sum are in both operands or in one of them.

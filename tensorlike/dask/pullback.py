@@ -10,20 +10,18 @@ two tasks but the operands. The task is a function of chunks itself, and can be 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlike._originals import tl
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.dispatch.pytree import map_leaves
+from tensorlike.tensor import Tensor
 
 from .chunked import called, chunked, is_chunked, sample_of
 from .mapping import array_of, on_chunks, operands_in, templated
 from .recording import kept, needs_grad, step
 from .shaping import rechunked
 from .tasks import ChunkCall, ChunkFunction, Place, portable
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
 
 Index = tuple[int, ...]
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import grad_enabled, recording_block
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.operations.linalg import diagonals
 from tensorlike.operations.reductions import minmax, softmax, sums
+from tensorlike.tensor import Tensor
+from tensorlike.tensor.dtypes import dtype as Dtype
 
 from .chunked import called, chunked, is_chunked, name_of, refused, rule
 from .mapping import on_chunks
 from .recording import arguments, computed, step
 from .tasks import ChunkCall, ChunkFunction, Place
 from .tree import Call, To, tree, wide
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
-    from tensorlike.tensor.dtypes import dtype as Dtype
 
 
 class _Flat(ChunkFunction):

@@ -14,7 +14,7 @@ import copy
 import pickle
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from tensorlike._originals import tl
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch.pytree import leaves, map_leaves
 from tensorlike.nn import Module
+from tensorlike.tensor import Tensor
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.generator import own_generators
@@ -29,9 +30,6 @@ from tensorlike.tensor.serialization import rebuild_tensor, reduce_here
 
 from ._dask import dask_module
 from .chunks_of import place_of
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
 
 
 class Work(NamedTuple):

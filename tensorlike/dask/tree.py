@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dask.array as da
+import numpy as np
 from dask.array.reductions import reduction
 from dask.core import flatten
 
 from tensorlike._originals import tl
+from tensorlike.tensor import Tensor
+from tensorlike.tensor.dtypes import dtype as Dtype
 
 from .chunked import numpy_meta
 from .mapping import on_chunks
 from .tasks import ChunkCall, ChunkFunction, Place
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from tensorlike.tensor import Tensor
-    from tensorlike.tensor.dtypes import dtype as Dtype
 
 
 class _Step(ChunkFunction):

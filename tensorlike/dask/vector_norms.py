@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.operations.linalg import norms as linalg_norms
 from tensorlike.operations.reductions import minmax, norms
+from tensorlike.tensor import Tensor
+from tensorlike.tensor.dtypes import dtype as Dtype
 
 from .chunked import called, chunked, name_of, refused, rule
 from .mapping import on_chunks
@@ -15,10 +17,6 @@ from .recording import arguments, record
 from .reductions import reduced_dims
 from .tasks import ChunkCall, ChunkFunction, Place
 from .tree import Call, tree, wide
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
-    from tensorlike.tensor.dtypes import dtype as Dtype
 
 
 @rule(norms.norm, linalg_norms.vector_norm, norms.vector_norm)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tensorlike._originals import functional as F
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
@@ -47,7 +45,7 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         with tl.no_grad():
             return tl.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from tensorlike._originals import tl
@@ -59,7 +58,7 @@ class Categorical(ProbsOrLogits):
     def variance(self) -> Tensor:
         return self._undefined()
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         sample_shape = Size(sample_shape)
         rows = self.probs.reshape(-1, self._num_events)
         drawn = tl.multinomial(rows, sample_shape.numel(), True).T

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from tensorlike._originals import tl
+from tensorlike.tensor import Tensor
 from tensorlike.tensor.size import Size
 
 from . import constraints
@@ -17,9 +18,6 @@ from .utils import (
     _sum_rightmost,
     lazy_property,
 )
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
 
 __all__ = ["ComposeTransform", "IndependentTransform", "ReshapeTransform", "Transform", "identity_transform"]
 
@@ -204,9 +202,7 @@ class ComposeTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
-    def _reconciled(
-        self, constraint: constraints.Constraint, parts: Iterable[Transform], inside: str, outside: str
-    ) -> Any:
+    def _reconciled(self, constraint: constraints.Constraint, parts: Any, inside: str, outside: str) -> Any:
         """Return a constraint at one end with the event dimensions that the part at the other end needs."""
         event_dim = 0
         for part in parts:

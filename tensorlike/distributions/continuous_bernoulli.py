@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from tensorlike._originals import functional as F
 from tensorlike._originals import tl
@@ -88,7 +87,7 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         odds = (-cut).log1p() - cut.log()
         return self._choose(cut * (cut - 1.0) / (1.0 - 2.0 * cut).pow(2) + 1.0 / odds.pow(2), series)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return self.icdf(tl.rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 

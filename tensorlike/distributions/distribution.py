@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Self
 
 from tensorlike._library_name import LIBRARY
@@ -56,7 +56,8 @@ class Distribution:
     support: Any = property(_undeclared("support"))
 
     def __init__(
-        self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = (), validate_args: bool | None = None
+        self, batch_shape: tuple[int, ...] | list[int] = (), event_shape: tuple[int, ...] | list[int] = (),
+        validate_args: bool | None = None,
     ) -> None:  # fmt: skip
         self._batch_shape = Size(batch_shape)
         self._event_shape = Size(event_shape)
@@ -107,7 +108,7 @@ class Distribution:
             setattr(self, name, value)
         return Size(value.shape)
 
-    def expand(self, batch_shape: Sequence[int], _instance: object = None) -> Self:
+    def expand(self, batch_shape: tuple[int, ...] | list[int], _instance: object = None) -> Self:
         """Return the distribution with its batch expanded to this shape, without copying parameters.
 
         A subclass with an `__init__` of its own defines it too, and calls this one with
@@ -181,12 +182,12 @@ class Distribution:
         """The standard deviation."""
         return self.variance.sqrt()
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         """Return samples without gradients: `sample_shape` of them for each element of the batch."""
         with tl.no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         """Return samples that have gradients by the parameters; `has_rsample` tells whether there are any."""
         raise NotImplementedError(f"{type(self)} does not implement rsample")
 
@@ -223,7 +224,7 @@ class Distribution:
         """Return the exponential of the entropy."""
         return self.entropy().exp()
 
-    def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
+    def _extended_shape(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Size:
         """Return the shape of samples: `sample_shape`, then that of the batch, then that of the event."""
         return Size(sample_shape) + self._batch_shape + self._event_shape
 

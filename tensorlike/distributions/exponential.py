@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
@@ -45,7 +43,7 @@ class Exponential(ExponentialFamily):
     def variance(self) -> Tensor:
         return self.rate.pow(-2)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return tl.empty(shape, dtype=self.rate.dtype, device=self.rate.device).exponential_() / self.rate
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
@@ -49,7 +47,7 @@ class FisherSnedecor(Distribution):
         above = 2 * defined.pow(2) * (self.df1 + defined - 2)
         return above / (self.df1 * (defined - 2).pow(2) * (defined - 4))
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         tiny = tl.finfo(self.df2.dtype).tiny
         shape = self._extended_shape(sample_shape)
         above = self._gamma1.rsample(sample_shape).view(shape)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from tensorlike._originals import tl
@@ -44,7 +43,7 @@ class Gamma(ExponentialFamily):
     def variance(self) -> Tensor:
         return self.concentration / self.rate.pow(2)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         value: Any = tl._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         # Not part of the gradient: a draw that rounds to 0 is moved inside.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from tensorlike._originals import tl
@@ -65,7 +65,7 @@ class GeneralizedPareto(Distribution):
         variance = self.scale**2 / ((1 - shape) ** 2 * (1 - 2 * shape))
         return variance.masked_fill(shape >= 0.5, tl.nan)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return self.icdf(tl.rand(shape, dtype=self.loc.dtype, device=self.loc.device))
 

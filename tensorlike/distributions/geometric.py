@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tensorlike._originals import functional as F
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
@@ -51,7 +49,7 @@ class Geometric(ProbsOrLogits):
     def variance(self) -> Tensor:
         return (1.0 / self.probs - 1.0) / self.probs
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with tl.no_grad():
             drawn = tl.rand(shape, dtype=self.probs.dtype, device=self.probs.device)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from tensorlike._originals import tl
@@ -49,7 +48,7 @@ class LKJCholesky(Distribution):
     def _expand_inner(self, inner: Distribution, shape: Size) -> Any:
         return inner.expand((*shape, self.dim))
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         like: Any = {"dtype": self.concentration.dtype, "device": self.concentration.device}
         with tl.no_grad():
             lengths = self._beta.sample(sample_shape).unsqueeze(-1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from tensorlike._originals import tl
@@ -108,7 +107,7 @@ class LowRankMultivariateNormal(Centred, Distribution):
         half = tl.linalg.solve_triangular(self._capacitance_tril, weighted, upper=False)
         return self._matrices(self._unbroadcasted_cov_diag.reciprocal().diag_embed() - half.mT @ half)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         like: Any = {"dtype": self.loc.dtype, "device": self.loc.device}
         factor_draws = _standard_normal(shape[:-1] + self.cov_factor.shape[-1:], **like)

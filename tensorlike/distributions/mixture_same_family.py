@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from tensorlike._library_name import LIBRARY
@@ -107,7 +106,7 @@ class MixtureSameFamily(Distribution):
         weights = tl.log_softmax(self.mixture_distribution.logits, dim=-1)
         return (self.component_distribution.log_prob(self._pad(x)) + weights).logsumexp(dim=-1)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         with tl.no_grad():
             first = len(sample_shape) + len(self.batch_shape)
             chosen = self.mixture_distribution.sample(sample_shape)

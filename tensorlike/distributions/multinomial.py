@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from tensorlike._originals import tl
@@ -54,7 +53,7 @@ class Multinomial(ProbsOrLogitsOfCategorical):
     def variance(self) -> Tensor:
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         indices = self._categorical.sample(Size((self.total_count,)) + Size(sample_shape)).movedim(0, -1)
         counts = indices.new_zeros(self._extended_shape(sample_shape))
         return counts.scatter_add(-1, indices, tl.ones_like(indices)).type_as(self.probs)  # type: ignore[no-any-return]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from tensorlike._originals import tl
@@ -122,7 +121,7 @@ class MultivariateNormal(Centred, Distribution):
     def variance(self) -> Tensor:
         return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         drawn = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
         return self.loc + _batch_mv(self._unbroadcasted_scale_tril, drawn)
 

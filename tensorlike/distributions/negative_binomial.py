@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tensorlike._originals import functional as F
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
@@ -56,7 +54,7 @@ class NegativeBinomial(ProbsOrLogits):
         # A Poisson variable whose rate is a gamma variable.
         return Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         with tl.no_grad():
             return tl.poisson(self._gamma.sample(sample_shape))
 

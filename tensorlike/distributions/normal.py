@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
@@ -32,12 +31,12 @@ class Normal(LocationScale, ExponentialFamily):
     def variance(self) -> Tensor:
         return self.stddev.pow(2)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with tl.no_grad():
             return tl.normal(self.loc.expand(shape), self.scale.expand(shape))
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         drawn = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
         return self.loc + drawn * self.scale
 

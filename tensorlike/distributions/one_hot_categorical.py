@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tensorlike._originals import functional as F
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
@@ -50,7 +48,7 @@ class OneHotCategorical(ProbsOrLogitsOfCategorical):
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         return self._vectors(self._categorical.sample(Size(sample_shape))).to(self.probs)
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -78,6 +76,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     has_rsample = True
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         probs = self._categorical.probs
         return self.sample(sample_shape) + (probs - probs.detach())  # type: ignore[no-any-return]

@@ -26,9 +26,7 @@ class ProbsOrLogits(Distribution):
     #: Whether each logit stands for one probability, its log odds, and not for one of several that sum to 1.
     _is_binary: ClassVar[bool] = True
 
-    def _set_probs_or_logits(
-        self, probs: Tensor | float | None, logits: Tensor | float | None, **others: Tensor | float
-    ) -> Size:
+    def _set_probs_or_logits(self, probs: Tensor | float | None, logits: Tensor | float | None, **others: Any) -> Size:
         """Set the one that was given, broadcast with other parameters; return their shape."""
         given = one_of(probs, logits)
         return self._set_parameters(**others, **{given: logits if given == "logits" else probs})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
@@ -34,7 +32,7 @@ class LogitRelaxedBernoulli(ProbsOrLogits):
         batch_shape = self._set_probs_or_logits(probs, logits)
         super().__init__(batch_shape, validate_args=validate_args)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         probs = clamp_probs(self.probs.expand(shape))
         drawn = clamp_probs(tl.rand(shape, dtype=probs.dtype, device=probs.device))

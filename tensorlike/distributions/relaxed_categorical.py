@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
@@ -38,7 +36,7 @@ class ExpRelaxedCategorical(ProbsOrLogitsOfCategorical):
         shape = self._categorical.param_shape
         super().__init__(self._categorical.batch_shape, shape[-1:], validate_args=validate_args)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         drawn = clamp_probs(tl.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
         scores = (self.logits - (-drawn.log()).log()) / self.temperature

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
@@ -51,7 +50,7 @@ class StudentT(Distribution):
         variance = self.scale.pow(2) * self.df / (self.df - 2)
         return variance.masked_fill(self.df <= 2, tl.inf).masked_fill(self.df <= 1, tl.nan)
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         drawn = _standard_normal(self._extended_shape(sample_shape), self.df.dtype, self.df.device)
         return self.loc + self.scale * drawn * tl.rsqrt(self._chi2.rsample(sample_shape) / self.df)
 

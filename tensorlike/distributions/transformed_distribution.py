@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from tensorlike._originals import tl
@@ -85,11 +84,11 @@ class TransformedDistribution(Distribution):
             x = transform(x)
         return x
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         with tl.no_grad():
             return self._transformed(self.base_dist.sample(sample_shape))
 
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         return self._transformed(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:

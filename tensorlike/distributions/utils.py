@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 from tensorlike._library_name import LIBRARY
 from tensorlike._originals import functional as F
 from tensorlike._originals import tl
 from tensorlike.dispatch.protocol import is_tensor_like
 from tensorlike.tensor import Tensor
-
-if TYPE_CHECKING:
-    from tensorlike.tensor.device import device
-    from tensorlike.tensor.dtypes import dtype
+from tensorlike.tensor.device import device
+from tensorlike.tensor.dtypes import dtype
 
 __all__ = [
     "broadcast_all",

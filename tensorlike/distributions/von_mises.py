@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
@@ -62,7 +61,7 @@ class VonMises(Centred, Distribution):
         # Small concentrations lose all digits of rho: their series.
         return tl.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         """Return samples, by the method of Best and Fisher (1979)."""
         shape = self._extended_shape(sample_shape)
         with tl.no_grad():

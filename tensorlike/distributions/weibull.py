@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from tensorlike._originals import tl
@@ -36,7 +35,7 @@ class Weibull(TransformedDistribution):
         transforms = [PowerTransform(self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
         super().__init__(base, transforms, validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: object = None) -> Any:
+    def expand(self, batch_shape: tuple[int, ...] | list[int], _instance: object = None) -> Any:
         new = super().expand(batch_shape, _instance)
         new.concentration_reciprocal = new.concentration.reciprocal()
         return new

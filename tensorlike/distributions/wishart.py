@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 from tensorlike._originals import tl
@@ -133,7 +132,7 @@ class Wishart(ExponentialFamily):
         diagonal = covariance.diagonal(dim1=-2, dim2=-1)
         return self._for_matrices(self.df) * (covariance.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
-    def _bartlett_sampling(self, sample_shape: Sequence[int] = ()) -> Tensor:
+    def _bartlett_sampling(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         """Return draws by Bartlett's decomposition."""
         size = self._event_shape[-1]
         factor = self._dist_chi2.rsample(sample_shape).sqrt().diag_embed()
@@ -141,7 +140,7 @@ class Wishart(ExponentialFamily):
         root = self._unbroadcasted_scale_tril @ (factor + below if size > 1 else factor)
         return root @ root.mT
 
-    def rsample(self, sample_shape: Sequence[int] = (), max_try_correction: int | None = None) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = (), max_try_correction: int | None = None) -> Tensor:
         """Return samples with gradients by the parameters.
 
         Rounding may make a draw singular: it is drawn anew up to `max_try_correction` times, 10 unless given.

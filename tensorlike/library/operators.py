@@ -394,9 +394,7 @@ def _parameter(argument: Argument) -> Parameter:
     return Parameter(argument.name, kind, default, operand, str(argument.type))
 
 
-def _form(
-    operation: Operation, schema: Schema, function: Callable[..., Any], implementation: Callable[..., Any]
-) -> Form:
+def _form(operation: Operation, schema: Schema, function: Any, implementation: Callable[..., Any]) -> Form:
     form = Form(
         operation, "function", implementation, namespace=operation.namespace, name=operation.name,
         parameters=operation.parameters, mutates=schema.written_names,

@@ -7,8 +7,9 @@ import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from tensorlike.tensor import Tensor
 from tensorlike.tensor.backends import data_pointer
 from tensorlike.transforms.custom_functions import by_rule
 from tensorlike.utils._pytree import tree_leaves
@@ -31,9 +32,6 @@ from .operators import (
 )
 from .schema import split_name
 from .tags import Tag
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
 
 
 def _caller() -> str:

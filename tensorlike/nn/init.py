@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlike._absent import explain_absent_names
 from tensorlike._originals import tl
@@ -14,9 +14,7 @@ from tensorlike.dispatch import overridable
 from tensorlike.dispatch.core import undispatched as _undispatched
 from tensorlike.dispatch.registry import ignore as _ignore
 from tensorlike.tensor import Tensor
-
-if TYPE_CHECKING:
-    from tensorlike.tensor.generator import Generator
+from tensorlike.tensor.generator import Generator
 
 explain_absent_names(__name__)
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex
+from typing import Any, ClassVar, Self, SupportsIndex
 
 from tensorlike._absent import explain_absent_names
 from tensorlike._library_name import LIBRARY
 from tensorlike._originals import tl
 from tensorlike.dispatch.protocol import is_tensor_like
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.parameter import Parameter, PlainResults, has_mark
-
-if TYPE_CHECKING:
-    from tensorlike.tensor.device import device as Device
-    from tensorlike.tensor.dtypes import dtype as Dtype
 
 explain_absent_names(__name__)
 

@@ -6,19 +6,17 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlike._originals import tl
 from tensorlike.nn import Module
 from tensorlike.nn.modules.batchnorm import _BatchNorm
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
 
 from ._scheduler import for_each_group
 from .lr_scheduler import LRScheduler
 from .optimizer import Optimizer
-
-if TYPE_CHECKING:
-    from tensorlike.tensor.device import device as Device
 
 __all__ = [
     "SWALR",

@@ -59,9 +59,7 @@ def _written(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     return found if any(p.name == "out" for p in parameters) else [*found, kwargs.get("out")]
 
 
-def refuse(
-    cls: type, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def refuse(cls: type, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return NotImplemented: a function that the type does not implement is left to the other operands' types.
 
     The caller gets TypeError when none of them answers.

@@ -203,9 +203,7 @@ class TorchTrace:
                 call.seconds = time.perf_counter() - call.start
                 self.log.end(number, before.parent, before.depth, call)
 
-    def _ask(
-        self, call: WatchedCall, kind: type, operand: object, implementation: Callable[..., Any], *arguments: Any
-    ) -> Any:
+    def _ask(self, call: WatchedCall, kind: type, operand: object, implementation: Any, *arguments: Any) -> Any:
         default = getattr(implementation, "__func__", None) is self._default
         try:
             return call.ask("inherited" if default else "type", kind, None, implementation, *arguments)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.autograd.tensor_base import wrap
+from tensorlike.tensor import Tensor
 from tensorlike.tensor.backends import namespace_of
 
 from .tensor import from_values, record
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
 
 
 def rows_of(look_up: Callable[..., Any], weight: Tensor, indices: Tensor, padding_idx: int, by_frequency: bool) -> Any:

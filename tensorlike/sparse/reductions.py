@@ -56,9 +56,7 @@ def _sum_over(tensor: Tensor, dims: list[int], keepdim: bool = False) -> Any:
 
 
 @implements(tl.sum, variants=True, for_type=SparseTensor)
-def sum_of_sparse(
-    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
-) -> Any:
+def sum_of_sparse(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
     """Return the sum of all elements, dense, or over some dimensions."""
     if dtype is not None:
         input = input.to(dtype)

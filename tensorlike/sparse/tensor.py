@@ -18,7 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from tensorlike.autograd.backward_and_grad import computed_grad
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
@@ -33,9 +35,6 @@ from tensorlike.transforms.description import NoArray
 
 from .coordinates import Coordinates, keys_of
 from .policy import other_functions, plain_operand
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 class SparseTensor(TensorLike, Tensor, unhandled=other_functions):

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.creation.sampling import rand, randint
+from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import float32, float64
 from tensorlike.tensor.layouts import memory_format as memory_format_type
-
-if TYPE_CHECKING:
-    from tensorlike.tensor.device import device as Device
 
 
 def make_tensor(

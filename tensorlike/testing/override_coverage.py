@@ -97,27 +97,21 @@ class Recorder:
 
         if inspect.isfunction(own):  # A plain method, which is deprecated, is called on its instance.
 
-            def asked(
-                self: Any, func: Callable[..., Any], types: Iterable[type], args: Any = (), kwargs: Any = None
-            ) -> Any:
+            def asked(self: Any, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
                 return answered(own.__get__(self), func, types, args, kwargs)
 
             replacement: Any = asked
         elif own is not None:
             bound = own if hasattr(own, "__get__") else staticmethod(own)  # A callable object is called as it is.
 
-            def asked_class(
-                cls: Any, func: Callable[..., Any], types: Iterable[type], args: Any = (), kwargs: Any = None
-            ) -> Any:
+            def asked_class(cls: Any, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
                 return answered(bound.__get__(None, cls), func, types, args, kwargs)
 
             replacement = classmethod(asked_class)
         else:
             inherited = self.functions.inherited(kind)
 
-            def asked_above(
-                cls: Any, func: Callable[..., Any], types: Iterable[type], args: Any = (), kwargs: Any = None
-            ) -> Any:
+            def asked_above(cls: Any, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
                 return answered(partial(inherited, cls), func, types, args, kwargs)
 
             _STAND_INS.add(asked_above.__code__)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from tensorlike.autograd.engine import copied
 from tensorlike.autograd.node import Edge, Node, edge_of, like_edge, name_of, next_sequence_number
@@ -51,9 +53,6 @@ from .levels import (
     without_level,
     without_option,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
 
 __all__ = ["BatchedTensor", "as_batch", "batch_of", "batched", "example", "rule", "shared", "unbatched", "written"]
 
@@ -360,9 +359,7 @@ def _common_dtype(tensors: list[Any]) -> Any:
     return dtype
 
 
-def written(
-    level: Level, form: Form, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def written(level: Level, form: Form, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute the result of the in-place function, and copy it into the batch."""
     target = first_of(form, args, kwargs)
     _check_target(level, form, target)
@@ -383,9 +380,7 @@ def _copy_into(level: Level, target: Any, result: Any) -> None:
         target._value.copy_(value)
 
 
-def _written_out(
-    level: Level, form: Form, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _written_out(level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute a call with `out=`, and copy its results into what is given as that."""
     out = given_out(form, args, kwargs)
     if kwargs.get("out") is None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
+import numpy as np
+
+from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.layouts import steps_of
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from tensorlike.tensor.device import device as Device
 
 __all__ = ["Described", "Elsewhere", "NoArray"]
 

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
@@ -50,9 +52,6 @@ from .levels import (
 )
 from .reverse import differentiable_alias
 from .tangents import batches_of, fits, followed, lies_in, own_tangent, start_moving
-
-if TYPE_CHECKING:
-    import numpy as np
 
 __all__ = ["DualTensor", "dual", "forward", "primal_of", "tangent_of"]
 
@@ -123,9 +122,7 @@ class DualTensor(TransformTensor):
         return followed(state, level)
 
     @classmethod
-    def _written(
-        cls, level: Level, form: Form, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def _written(cls, level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute a call of an in-place form."""
         operation = form.operation
         derived = of_inplace_form(form)
@@ -148,9 +145,7 @@ class DualTensor(TransformTensor):
         return _in_place(level, form, function or _on_a_copy(func), args, kwargs)
 
     @classmethod
-    def _moved(
-        cls, level: Level, form: Form, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def _moved(cls, level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute a call that writes nothing."""
         operation = form.operation
         if operation.jvp is not None:
@@ -263,9 +258,7 @@ def _with_tangents(
     return (moved, keywords) if moves else None
 
 
-def _linear_in_place(
-    level: Level, form: Form, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _linear_in_place(level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Write into the value, and into the tangent what the tangents of the operands say."""
     target = first_of(form, args, kwargs)
     if not is_dual(target, level):
@@ -345,9 +338,7 @@ def _diagonal(level: Level, form: Form, func: Callable[..., Any], args: tuple[An
     return dual(result, total, level)
 
 
-def _in_place(
-    level: Level, form: Form, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _in_place(level: Level, form: Form, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute the result of the in-place function, and write it into value and tangent."""
     target = first_of(form, args, kwargs)
     if grad_enabled() and has_history((args, kwargs)):

@@ -13,13 +13,14 @@ on the outside of what each step here works on, and the graph is then run with b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlike.autograd import backward_and_grad, engine
 from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import PROVIDED
 from tensorlike.dispatch.core import plan_for
 from tensorlike.dispatch.state import STATE
+from tensorlike.tensor import Tensor
 from tensorlike.tensor.propagation import finalized, settled
 from tensorlike.tensor.tensor import converted
 
@@ -27,9 +28,6 @@ from .batched import BatchedTensor, apply_node, as_batch, batch_of, batched, unb
 from .dual import DualTensor, dual
 from .levels import Level, TransformTensor, keeps_type, without_history
 from .mapping import vmap
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
 
 __all__ = ["answer_grad"]
 

@@ -2,13 +2,11 @@
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from tensorlike._absent import explain_absent_names
 from tensorlike.autograd.hooks import RemovableHandle, register_hook
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
+from tensorlike.tensor import Tensor
 
 explain_absent_names(__name__)
 

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlike._absent import explain_absent_names
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
+from tensorlike.tensor import Tensor
 
 explain_absent_names(__name__)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -140,9 +140,7 @@ def check_batched_backward(checked: Checked) -> None:
         each = [gradients(seed) for seed in seeds]
         used = [k for k, g in enumerate(each[0]) if g is not None]
 
-        def mapped(
-            seed: Tensor, used: Sequence[int] = tuple(used), run: Callable[..., Any] = gradients
-        ) -> tuple[Any, ...]:
+        def mapped(seed: Tensor, used: Sequence[int] = tuple(used), run: Any = gradients) -> tuple[Any, ...]:
             found = run(seed)
             return tuple(found[k] for k in used)
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.layouts import format_name
 from tensorlike.tensor.parameter import Parameter
 from tensorlike.utils._swapping import swap_tensors
-
-if TYPE_CHECKING:
-    from tensorlike.tensor.device import device as Device
-    from tensorlike.tensor.dtypes import dtype as Dtype
 
 __all__ = ["ConversionMethods"]
 
@@ -85,9 +83,7 @@ class ConversionMethods:
                 self._buffers[name] = fn(buffer)
         return self
 
-    def _swap(
-        self, name: str, parameter: Parameter, data: Tensor, gradient: Tensor | None, fn: Callable[[Any], Any]
-    ) -> None:
+    def _swap(self, name: str, parameter: Any, data: Tensor, gradient: Tensor | None, fn: Callable[[Any], Any]) -> None:
         """Swap a parameter with its new form, and its gradient with that of the gradient. Called by `_apply`."""
         parameter.grad = None
         try:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import tensorlike.nn.functional as F
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 
 from .container import ModuleList, Sequential
 from .linear import Linear
 from .module import Module
-
-if TYPE_CHECKING:
-    from tensorlike.tensor.device import device as Device
-    from tensorlike.tensor.dtypes import dtype as Dtype
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import tensorlike.nn.functional as F
 from tensorlike._originals import tl
@@ -12,15 +12,13 @@ from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.nn import init
 from tensorlike.nn.parameter import UninitializedParameter
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.parameter import Parameter
 
 from .lazy import LazyModuleMixin
 from .module import Module
 from .utils import _reverse_repeat_tuple, repeated
-
-if TYPE_CHECKING:
-    from tensorlike.tensor.device import device as Device
-    from tensorlike.tensor.dtypes import dtype as Dtype
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvolution"]
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tensorlike.nn.functional as F
 from tensorlike._originals import tl
 from tensorlike.nn import init
 from tensorlike.nn.parameter import UninitializedParameter
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.parameter import Parameter
 
 from .lazy import LazyModuleMixin
 from .module import Module
-
-if TYPE_CHECKING:
-    from tensorlike.tensor.device import device as Device
-    from tensorlike.tensor.dtypes import dtype as Dtype
 
 __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 

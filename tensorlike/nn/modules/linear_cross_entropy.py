@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tensorlike.nn.functional as F
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 
 from .linear import Linear
 from .loss import _WeightedLoss
-
-if TYPE_CHECKING:
-    from tensorlike.tensor.device import device as Device
-    from tensorlike.tensor.dtypes import dtype as Dtype
 
 __all__ = ["LinearCrossEntropyLoss", "LinearCrossEntropyOptions"]
 

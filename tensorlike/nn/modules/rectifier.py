@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import tensorlike.nn.functional as F
 from tensorlike._originals import tl
 from tensorlike.nn import init as initial
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.parameter import Parameter
 
 from .activation import with_inplace
 from .module import Module
-
-if TYPE_CHECKING:
-    from tensorlike.tensor.device import device as Device
-    from tensorlike.tensor.dtypes import dtype as Dtype
 
 __all__ = [
     "CELU",

@@ -6,19 +6,17 @@ import math
 import numbers
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from tensorlike._originals import tl
 from tensorlike.nn import init
 from tensorlike.nn.utils.rnn import PackedSequence
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.parameter import Parameter
 
 from .module import Module
-
-if TYPE_CHECKING:
-    from tensorlike.tensor.device import device as Device
-    from tensorlike.tensor.dtypes import dtype as Dtype
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import tensorlike.nn.functional as F
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.nn import init
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.parameter import Parameter
 
 from .module import Module
-
-if TYPE_CHECKING:
-    from tensorlike.tensor.device import device as Device
-    from tensorlike.tensor.dtypes import dtype as Dtype
 
 __all__ = ["Embedding", "EmbeddingBag"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlike.dispatch.operation import Form
 from tensorlike.operations.linalg import (
@@ -16,13 +16,11 @@ from tensorlike.operations.linalg import (
     solving,
     spectral,
 )
+from tensorlike.tensor import Tensor
 
 from ..batched import batched, rule
 from ..levels import Level, Method, leaves
 from .batch_dims import arguments, is_batched, passed_through, rank_of, unbatched, wrapped
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
 
 
 def _product(a: Any, b: Any, level: Level) -> Any:
