@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -12,6 +12,7 @@ from dask.layers import ArrayBlockIdDep, ArrayChunkShapeDep, ArraySliceDep
 
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
+from tensorlike.tensor import Tensor
 from tensorlike.tensor.creation import filled as of_tensors
 from tensorlike.tensor.device import as_device
 from tensorlike.tensor.device import device as Device
@@ -19,14 +20,9 @@ from tensorlike.tensor.dims import size_argument
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import dtype_of
 
-from .chunked import Method, called, chunked, is_chunked, numpy_meta, rule
+from .chunked import ChunksLike, Method, called, chunked, is_chunked, numpy_meta, rule
 from .recording import arguments
 from .tasks import ChunkCall, ChunkFunction, Place
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
-
-    from .chunked import ChunksLike
 
 
 def chunks_for(name: str, shape: int | Sequence[int], chunks: ChunksLike, dtype: np.dtype[Any]) -> Any:

@@ -10,7 +10,7 @@ that is computed again, after a worker was lost, has the same numbers. Other chu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from dask.layers import ArrayBlockIdDep, ArrayChunkShapeDep
@@ -18,22 +18,18 @@ from dask.layers import ArrayBlockIdDep, ArrayChunkShapeDep
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form
 from tensorlike.operations.nn import dropout, toplevel_dropout
+from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dims import size_argument
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.generator import Generator, default_generator
 
-from .chunked import Method, called, chunked, is_chunked, name_of, numpy_meta, refused, rule
+from .chunked import ChunksLike, Method, called, chunked, is_chunked, name_of, numpy_meta, refused, rule
 from .creation import chunks_for
 from .inplace import check_writable, take_over
 from .mapping import on_chunks, templated
 from .recording import arguments
 from .tasks import ChunkCall, ChunkFunction, Place
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
-    from tensorlike.tensor.device import device as Device
-    from tensorlike.tensor.dtypes import dtype as Dtype
-
-    from .chunked import ChunksLike
 
 
 def drawn_seed(generator: Generator | int | None = None) -> int:

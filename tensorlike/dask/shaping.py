@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dask.array as da
+import numpy as np
 from dask.array.core import normalize_chunks
 
 from tensorlike._originals import tl
@@ -15,21 +16,15 @@ from tensorlike.operations.linalg import diagonals
 from tensorlike.operations.memory import placement
 from tensorlike.operations.reductions import sums
 from tensorlike.operations.shape import expanding, rearranging, reshaping
+from tensorlike.tensor import Tensor
 from tensorlike.tensor.dims import dim_tuple, inferred, one_dim, size_argument
 
-from .chunked import Method, called, chunked, name_of, numpy_meta, refused, rule
+from .chunked import ChunksLike, Method, called, chunked, name_of, numpy_meta, refused, rule
 from .creation import chunks_for, in_chunks
 from .inplace import share
 from .mapping import mapped, on_chunks
 from .recording import arguments, step
 from .tasks import ChunkCall, ChunkFunction, Place
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from tensorlike.tensor import Tensor
-
-    from .chunked import ChunksLike
 
 
 def one_call(name: str, function: Callable[..., Any], tensor: Tensor, *rest: Any, **places: Any) -> Any:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tensorlike.tensor.backends import data_pointer
 from tensorlike.utils._pytree import tree_leaves, tree_map
 
-from .operators import OpOverload, tensors_in
+from .operators import OpOverload, OpOverloadPacket, tensors_in
 from .registration import FakeContext, _overload
-
-if TYPE_CHECKING:
-    from .operators import OpOverloadPacket
 
 
 class OpCheckError(Exception):

@@ -17,11 +17,12 @@ Source: `torch.ops`, `torch.library` and the dispatcher of PyTorch.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlike.autograd import Function, is_grad_enabled
 from tensorlike.autograd.tensor_base import TensorBase, version_counter
@@ -35,9 +36,6 @@ from tensorlike.utils._pytree import tree_flatten, tree_unflatten
 from .arguments import bound
 from .formulas import Nesting, below_autograd, formula_of, recorded_below
 from .schema import Argument, Schema, difference
-
-if TYPE_CHECKING:
-    import os
 
 __all__ = [
     "NAMESPACES",
