@@ -105,9 +105,7 @@ class ChunkedTensor(ChunkedCollection, Tensor):
         return id(self)
 
     @classmethod
-    def __torch_function__(
-        cls, func: Callable[..., Any], types: tuple[type, ...], args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         """Answer a call whose operands are tensors; leave others to the types of these."""
         if not all(issubclass(kind, Tensor) and (kind is cls or not kind._tl_transformed) for kind in types):
             return NotImplemented  # Left to the other type, which may be that of a transform.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tensorlike._originals import tl
@@ -44,10 +44,7 @@ class _Kept:
         return self.value
 
 
-def _overall(
-    name: str, tensor: Tensor, first: Any, combine: Callable[..., Any], finish: Callable[..., Any], size: float,
-    sample: Tensor,
-) -> Any:  # fmt: skip
+def _overall(name: str, tensor: Tensor, first: Any, combine: Any, finish: Any, size: float, sample: Tensor) -> Any:
     """Return a vector that is computed from all elements, of `size` elements or NaN where that is not known."""
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph

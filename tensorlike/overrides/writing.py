@@ -112,9 +112,7 @@ class TensorLike(TensorLikeOperators):
 
     # Any, so that a subclass may annotate `types` with a tuple or with a sequence and hand it on.
     @classmethod
-    def __torch_function__(
-        cls, func: Callable[..., Any], types: tuple[type, ...], args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         """Run the implementation registered for `func`, or else the policy.
 
         An implementation that returns NotImplemented leaves the call to the other operands' types, not to the policy.

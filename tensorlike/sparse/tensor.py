@@ -49,9 +49,7 @@ class SparseTensor(TensorLike, Tensor, unhandled=other_functions):
         return id(self)
 
     @classmethod
-    def __torch_function__(
-        cls, func: Callable[..., Any], types: tuple[type, ...], args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         """Answer a call whose operands are tensors; leave others to the types of these."""
         if func is autograd_grad:
             return computed_grad(*args, **(kwargs or {}))

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import sys
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from tensorlike.autograd.tensor_base import move_state, no_history, wrap
@@ -58,9 +58,7 @@ class Following(TorchFunctionMode):
 
     _internal = True
 
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Iterable[type], args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         settle((args, kwargs))
         return func(*args, **kwargs)

@@ -228,9 +228,7 @@ _SERIALIZATIONS: dict[Any, _Serialization] = {}
 _TYPES_BY_NAME: dict[str, Any] = {}
 
 
-def _register_serialization(
-    kind: type, name: str | None, dump: Callable[..., Any] | None = None, load: Callable[..., Any] | None = None
-) -> None:
+def _register_serialization(kind: type, name: str | None, dump: Any = None, load: Any = None) -> None:
     _SERIALIZATIONS[kind] = _Serialization(name, dump, load)
     if name is not None:
         _TYPES_BY_NAME[name] = kind
