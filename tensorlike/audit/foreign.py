@@ -16,8 +16,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 
 class _Interrupts:
@@ -27,7 +26,7 @@ class _Interrupts:
     received = False
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
+def _interrupt(number: int, frame: Any) -> None:
     _Interrupts.received = True
     raise KeyboardInterrupt
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 import warnings
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlike._absent import explain_absent_names
 from tensorlike.dispatch.core import outside_stacklevel
@@ -15,9 +14,6 @@ from tensorlike.dispatch.state import STATE, Activation, State, Switch, activate
 from .node import Node, name_of
 from .observing import NodeObserver
 from .tensor_base import TensorBase
-
-if TYPE_CHECKING:
-    from tensorlike.tensor import Tensor
 
 explain_absent_names(__name__)
 
@@ -147,7 +143,7 @@ class detect_anomaly(_AnomalyContext):
         return _with_anomaly(state, bool(self._check_nan))
 
 
-def check_gradients(node: Node, grads: Sequence[Tensor | None]) -> None:
+def check_gradients(node: Node, grads: Any) -> None:
     """Raise for the first gradient with a NaN."""
     for index, grad in enumerate(grads):
         if isinstance(grad, TensorBase) and grad._tl_data.dtype.kind in "fcV" and _has_nan(grad):

@@ -30,8 +30,6 @@ from .node import RELEASED, AccumulateGrad, Edge, Node, Packed, edge_of, like_ed
 from .tensor_base import PROVIDED, wrap
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from tensorlike.tensor import Tensor
 
 __all__ = ["Run", "copied", "current_run", "reached_from", "run", "unbroadcast_and_cast"]
@@ -328,7 +326,7 @@ def _add_arrays(before: Tensor, grad: Tensor, key: object, owned: set[Any]) -> A
     return wrap(total)
 
 
-def unbroadcast_and_cast(grad: Tensor, shape: Sequence[int], dtype: np.dtype[Any] | None, node: Node) -> Any:
+def unbroadcast_and_cast(grad: Tensor, shape: Sequence[int], dtype: Any, node: Node) -> Any:
     """Unbroadcast `grad` and cast it, to the shape and dtype of the value that it is the gradient of."""
     data = grad._tl_data
     if data.shape != shape:

@@ -18,8 +18,6 @@ from .node import RELEASED, Node, as_caller, edge_of, like_edge, name_of, unpack
 from .tensor_base import TensorBase, move_state, wrap
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from tensorlike.tensor import Tensor
 
     from .function import Function
@@ -302,7 +300,7 @@ def reducible(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     return lead >= 0 and all(n in (1, m) for n, m in zip(wanted, shape[lead:], strict=True))
 
 
-def _zeros(node: FunctionNode, shape: Sequence[int], dtype: np.dtype[Any]) -> Any:
+def _zeros(node: FunctionNode, shape: Sequence[int], dtype: Any) -> Any:
     return wrap(node._tl_make_zeros(shape, dtype))
 
 

@@ -8,7 +8,6 @@ call takes the general path; after each, the nodes it added are found by walking
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
 from typing import Any
 
 from tensorlike.dispatch.modes import TorchFunctionMode
@@ -37,7 +36,7 @@ class NodeObserver(TorchFunctionMode, abc.ABC):
         """Observe a new node."""
 
     def __torch_function__(
-        self, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...] = (),
+        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:  # fmt: skip
         start = next_sequence_number()

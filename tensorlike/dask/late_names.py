@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
 
 from . import chunked, collection, creation, elementwise, inplace, mapping, pullback, reading, recording, shaping
 
 
-def _give(module: ModuleType, **functions: Any) -> None:
+def _give(module: Any, **functions: Any) -> None:
     vars(module).update(functions)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlike.autograd.grad_mode import grad_enabled
 from tensorlike.autograd.node import Node, edge_of, next_sequence_number
@@ -24,9 +24,6 @@ from tensorlike.tensor.tensor import Tensor
 
 from .chunked import ChunkedTensor, chunked, rule, sample_of
 from .mapping import constant
-
-if TYPE_CHECKING:
-    import dask.array as da
 
 Given = dict[str, Any]
 
@@ -87,7 +84,7 @@ def needs_grad(tensor: Tensor) -> bool:
     return bool(tensor._tl_tracked) and edge_of(tensor) is not None
 
 
-def kept(tensor: Tensor, array: da.Array | None = None) -> Any:
+def kept(tensor: Tensor, array: Any = None) -> Any:
     """Return a tensor with the elements and the place in the graph that `tensor` has now, for a derivative to use.
 
     The tensor may be written to later. Of an ordinary one `array` is the dask array of the copy that the tasks use.

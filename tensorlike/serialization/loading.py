@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -26,9 +26,6 @@ from .saving import MAGIC_NUMBER, PROTOCOL_VERSION, check_pickle_module
 from .storages import ArchiveStorages, LegacyStorages, globals_of, plain_rules, survey
 from .trusted import own_global, warn_of_change
 from .unpickler import Unpickler
-
-if TYPE_CHECKING:
-    from tensorlike.tensor.storage import UntypedStorage
 
 _safe: list[Any] = []
 
@@ -84,7 +81,7 @@ def safe_globals(safe_globals: Sequence[Any]) -> Iterator[None]:
 def _placing(map_location: Callable[..., Any] | dict[str, str] | Device | str | None) -> Callable[[Any, str], str]:
     """Convert `map_location` to a function (storage, location) -> device."""
 
-    def place(storage: UntypedStorage, location: str) -> str:
+    def place(storage: Any, location: str) -> str:
         if map_location is None:
             where = str(default_restore_location(storage, location).device) if has_packages() else location
         elif isinstance(map_location, dict):
@@ -295,7 +292,7 @@ def _check_other(beginning: bytes, size: int) -> None:
 
 @named_errors
 def load(
-    f: str | os.PathLike[str] | IO[bytes],
+    f: Any,
     map_location: Callable[..., Any] | dict[str, str] | Device | str | None = None,
     pickle_module: ModuleType | None = None,
     *,
@@ -369,7 +366,7 @@ def load(
             raise pickle.UnpicklingError(f"load(): {source.name}: {what}") from error.__cause__
 
 
-def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> list[str]:
+def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     """Return the globals that a file names and that `load(weights_only=True)` does not allow now.
 
     Nothing of the file is made. Raises ValueError for files that are no archives of `save`.

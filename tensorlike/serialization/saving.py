@@ -64,7 +64,7 @@ _NO_OTHER_PLACE: Final = frozenset((errno.EACCES, errno.EPERM, errno.EBUSY, errn
 @named_errors
 def save(
     obj: object,
-    f: str | os.PathLike[str] | IO[bytes],
+    f: Any,
     pickle_module: ModuleType | None = None,
     pickle_protocol: int = DEFAULT_PROTOCOL,
     _use_new_zipfile_serialization: bool = True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tensorlike._originals import tl
@@ -27,7 +26,7 @@ def plain_operand(arguments: Any) -> Any:
 
 
 def other_functions(
-    cls: Any, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+    cls: Any, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Answer a function without an implementation: elementwise on the values, or by its own code; or refuse it."""
     from .tensor import refused

@@ -23,7 +23,7 @@ import fnmatch
 import functools
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -48,9 +48,6 @@ from tensorlike.tensor.tensor import Tensor
 
 from .suite_calls import Case, cases, output_cases, suite_api
 from .suite_programs import PROGRAMS, Runner, functions_of
-
-if TYPE_CHECKING:
-    from tensorlike.audit.api import AuditedFunction
 
 _SHAPES = ((), (3,), (2, 3))
 
@@ -387,7 +384,7 @@ class TensorLikeSuite:
         named = [attribute_reader(name, f"{type(self).__name__}.attributes") for name in self.attributes]
         return [*named, *(one for one in declared(self._kind) if one.name not in self.attributes)]
 
-    def _carried(self, case: Case, function: AuditedFunction) -> list[tuple[Metadata, Any]]:
+    def _carried(self, case: Case, function: Any) -> list[tuple[Metadata, Any]]:
         """Return what the operand of a call carries; nothing for what results do not take after.
 
         Where several operands differ, only the type knows what their result carries.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tensorlike.autograd.function import Function
 from tensorlike.autograd.grad_mode import grad_enabled
@@ -23,9 +23,6 @@ from .batched import (
 from .dual import dual, primal_of, tangent_of
 from .levels import Level, TransformTensor, has_history, leaves, tree_map, without_level
 from .mapped_functions import apply_mapped, can_map
-
-if TYPE_CHECKING:
-    from tensorlike.autograd.function_node import FunctionNode
 
 __all__ = ["VmapInfo", "apply", "by_rule"]
 
@@ -168,7 +165,7 @@ def _version(tangent: Tensor | None) -> Any:
 
 
 def _check_tangents(
-    context: FunctionNode, output: Any, moved: Any, values: tuple[Any, ...], tangents: tuple[Any, ...],
+    context: Any, output: Any, moved: Any, values: tuple[Any, ...], tangents: tuple[Any, ...],
     versions: dict[int, Any],
 ) -> None:  # fmt: skip
     """Raise unless tangents are to each other as the values are: written to, views, or none."""

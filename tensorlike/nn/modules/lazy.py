@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.nn.parameter import is_lazy
-
-if TYPE_CHECKING:
-    from .module import Module
 
 __all__ = ["LazyModuleMixin"]
 
@@ -82,5 +79,5 @@ class LazyModuleMixin:
 
 
 # A function, not a method: a hook with a reference to its module would be a cycle.
-def _infer(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _infer(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     module._infer_parameters(args, kwargs)

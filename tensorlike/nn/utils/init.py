@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import Any, TypeVar
 
 from tensorlike.dispatch import TorchFunctionMode
@@ -19,7 +18,7 @@ class _NothingWritten(TorchFunctionMode):
     """Leaves tensors as they are where a function would write into them, as those of `nn.init` do."""
 
     def __torch_function__(
-        self, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...] = (),
+        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:  # fmt: skip
         form = form_of(func)
