@@ -3628,7 +3628,7 @@ def linspace(start: Number, end: Number, steps: builtins.int, *, out: Tensor | N
     >>> tl.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: builtins.bool | None = None, mmap: builtins.bool | None = None, **pickle_load_args: Any) -> Any:
+def load(f: Any, map_location: Callable[..., Any] | builtins.dict[builtins.str, builtins.str] | Device | builtins.str | None = None, pickle_module: ModuleType | None = None, *, weights_only: builtins.bool | None = None, mmap: builtins.bool | None = None, **pickle_load_args: Any) -> Any:
     """Load the object that `save`, or PyTorch's `torch.save`, wrote to a file: a path, or an object with `read`.
 
     `map_location` chooses the devices of tensors: a device, a dict from devices to devices, or a function of (storage,
@@ -5392,7 +5392,7 @@ def rsub(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFun
     >>> tl.rsub(tl.tensor([1, 2]), 10), 10 - tl.tensor([1, 2])
     (tensor([9, 8]), tensor([9, 8]))
     """
-def save(obj: builtins.object, f: Any, pickle_module: Any = None, pickle_protocol: builtins.int = 2, _use_new_zipfile_serialization: builtins.bool = True, _disable_byteorder_record: builtins.bool = False) -> None:
+def save(obj: builtins.object, f: Any, pickle_module: ModuleType | None = None, pickle_protocol: builtins.int = 2, _use_new_zipfile_serialization: builtins.bool = True, _disable_byteorder_record: builtins.bool = False) -> None:
     """Write an object, and all tensors in it, to a file: a path, or an object with `write`.
 
     Tensors on the same memory are on the same memory again when they are loaded. Other objects are pickled. The file is

@@ -93,7 +93,7 @@ def _is_module(name: str) -> bool:
         return False
 
 
-def missing_attribute(full: str, reason: str | None, owner: str, value: Any) -> Any:
+def missing_attribute(full: str, reason: str | None, owner: str, value: object) -> Any:
     """Return a placeholder for `full`, or raise the error that fits the instruction that asks for it."""
     name = full.rpartition(".")[2]
     text = f"{owner} has no attribute {name!r}"

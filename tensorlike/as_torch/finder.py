@@ -37,7 +37,7 @@ class _ByName(ModuleType):
 class TorchModule(_ByName):
     """The module `torch`: what is set on it or deleted is set on this library, too."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__(name, value)
         if _is_shared(name):
             vars(_library())[name] = value
@@ -51,7 +51,7 @@ class TorchModule(_ByName):
 class _Mirrored(_ByName):
     """The class of the module `tensorlike` meanwhile: what is set on it or deleted is on `torch` as well."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__(name, value)
         if name not in _OWN:
             vars(FINDER.module)[name] = value

@@ -20,7 +20,7 @@ def _refuse(full: str) -> NoReturn:
     raise NotImplementedError(f"{full} is absent from tensorlike: {reason_of(full)}")
 
 
-def _attribute(full: str, name: str, value: Any) -> Any:
+def _attribute(full: str, name: str, value: object) -> Any:
     reason = None if name[:2] == "__" else reason_of(full)
     return missing_attribute(f"{full}.{name}", reason, repr(full), value)
 
@@ -38,7 +38,7 @@ class AbsentClass(ABCMeta):
             raise AttributeError(name)
         return _attribute(cls._tensorlike_absent, name, cls)
 
-    def __getitem__(cls, item: Any) -> Any:
+    def __getitem__(cls, item: object) -> Any:
         return cls
 
 
@@ -116,6 +116,6 @@ def remove_modules() -> None:
                 delattr(owner, name)
 
 
-def is_placeholder(value: Any) -> bool:
+def is_placeholder(value: object) -> bool:
     """Return whether a value stands for an absent name."""
     return isinstance(value, AbsentClass | AbsentFunction | AbsentModule)

@@ -14,7 +14,6 @@ import runpy
 import sys
 from collections.abc import Sequence
 from types import ModuleType, TracebackType
-from typing import Any
 
 from .absent import MODES, gaps_report
 from .installation import install
@@ -137,7 +136,7 @@ def _show(error: BaseException) -> None:
         error.__suppress_context__, error.__cause__ = True, None
     shown(type(error), error, error.__traceback__)
 
-    def show(kind: type[BaseException], value: BaseException, traceback: Any) -> None:
+    def show(kind: type[BaseException], value: BaseException, traceback: TracebackType | None) -> None:
         if value is not error:
             shown(kind, value, traceback)
 

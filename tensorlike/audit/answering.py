@@ -147,7 +147,7 @@ class Trace:
         given = code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if code.co_flags & _VARARGS else ""
         return any(map(self._is_key, values.get(given, ())))
 
-    def _is_key(self, value: Any) -> bool:
+    def _is_key(self, value: object) -> bool:
         # Operands are never compared: `==` of a tensor-like type is a call of its own.
         return any(type(value) is type(key) and value == key for key in self._keys)
 
@@ -179,12 +179,12 @@ class Trace:
             if found is not None:
                 self._candidates.append((frame, found))
 
-    def called(self, family: Any, arguments: list[Any]) -> None:
+    def called(self, family: object, arguments: list[Any]) -> None:
         """Note that a function of `family` was called, where there is no frame to tell when it returns."""
         if self._noted(family, arguments):
             self._count()
 
-    def _noted(self, family: Any, arguments: list[Any]) -> bool:
+    def _noted(self, family: object, arguments: list[Any]) -> bool:
         """Return whether the audited function, or a form of it, was called while the implementation runs."""
         # Inside the default implementation, or another call of it, the function may well use itself on plain tensors.
         if not self._stack or family is not self.function.family or self._default is not None:
@@ -200,7 +200,7 @@ class Trace:
         for _, candidate in self._candidates:
             candidate.computed += 1
 
-    def _left(self, frame: FrameType, result: Any) -> None:
+    def _left(self, frame: FrameType, result: object) -> None:
         if frame is self._default:
             self._default = None
             self.default_answered = result is not NotImplemented
@@ -224,7 +224,7 @@ class Trace:
                 self.owner = next(o for o, r in self._answers if r is result or not (r is None or r is NotImplemented))
                 self._choose(result)
 
-    def _choose(self, result: Any) -> None:
+    def _choose(self, result: object) -> None:
         matching = [c for c in self._returned if c.result is result and c.computed == self._computed]
         if len(self.arguments) == 1 and result is self.arguments[0]:
             matching = []

@@ -121,7 +121,7 @@ def _functions(tree: ast.AST, prefix: str = "") -> Iterator[_Function]:
         yield from _functions(node, f"{name}.")
 
 
-def _without(node: Any, apart: Iterable[_Definition]) -> Any:
+def _without(node: ast.AST, apart: Iterable[_Definition]) -> Any:
     """Return a copy of a node in which the functions `apart` have their names and decorators alone."""
     empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     # The copy is of what is kept: `memo` stands for what was looked at already.

@@ -117,16 +117,16 @@ class AuditedApi(Protocol):
     def array(self, tensor: Any) -> Any:
         """Return the values of a plain tensor as a NumPy array."""
 
-    def tensor_of(self, array: Any, like: Any = None) -> Any:
+    def tensor_of(self, array: np.ndarray[Any, Any], like: Any = None) -> Any:
         """Return a plain tensor of `array`, which requires grad if `like` does."""
 
-    def as_plain(self, value: Any) -> Any:
+    def as_plain(self, value: object) -> Any:
         """Return a subclass's instance, or an array, as a plain tensor."""
 
     def as_subclass(self, tensor: Any, kind: type) -> Any:
         """Return a leaf of a subclass that shares the memory of `tensor`."""
 
-    def stand_in(self, instance: Any) -> Any:
+    def stand_in(self, instance: object) -> Any:
         """Return a plain tensor of the shape and dtype that an instance says it has, or None when it says nothing."""
 
     def same_random_numbers(self) -> contextlib.AbstractContextManager[None]:
@@ -237,14 +237,14 @@ class TensorlikeApi:
         data = (tensor.to_dense() if tensor.is_sparse else tensor)._tl_data
         return data if isinstance(data, np.ndarray) else data.get()
 
-    def tensor_of(self, array: Any, like: Any = None) -> Any:
+    def tensor_of(self, array: np.ndarray[Any, Any], like: Any = None) -> Any:
         """Return a plain tensor of `array`, which requires grad if `like` does."""
         tensor = wrap(array)
         if like is not None and like.requires_grad and array.dtype.kind in "fc":
             tensor.requires_grad_()
         return tensor
 
-    def as_plain(self, value: Any) -> Any:
+    def as_plain(self, value: object) -> Any:
         """Return a subclass's instance, or an array, as a plain tensor."""
 
         with DisableTorchFunction():
@@ -255,7 +255,7 @@ class TensorlikeApi:
 
         return Tensor._make_subclass(kind, tensor, tensor.requires_grad)
 
-    def stand_in(self, instance: Any) -> Any:
+    def stand_in(self, instance: object) -> Any:
         """Return a plain tensor of the shape and dtype that an instance says it has, or None when it says nothing."""
         from tensorlike.tensor.dtypes import dtype
 

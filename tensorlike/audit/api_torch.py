@@ -12,7 +12,7 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FrameType
 from typing import Any
 
@@ -219,12 +219,12 @@ class TorchApi:
         """Tell `trace` of each call of a function while the context lasts."""
 
         @contextlib.contextmanager
-        def begin(func: Any, types: Any, args: Any, kwargs: Any) -> Iterator[None]:
+        def begin(func: Callable[..., Any], types: Iterable[type], args: Any, kwargs: Any) -> Iterator[None]:
             if func in self._families:
                 trace.called(self._families[func], [*args, *kwargs.values()])
             yield
 
-        def ask(call: Any, kind: type, operand: Any, implementation: Any, *arguments: Any) -> Any:
+        def ask(call: object, kind: type, operand: object, implementation: Callable[..., Any], *arguments: Any) -> Any:
             return implementation(*arguments)
 
         with watching_mode(begin, ask):
@@ -252,14 +252,14 @@ class TorchApi:
                 # A tensor without values, on the device `meta` for instance, has a shape to be compared.
                 return np.zeros(tuple(tensor.shape), dtype=np.float32)
 
-    def tensor_of(self, array: Any, like: Any = None) -> Any:
+    def tensor_of(self, array: np.ndarray[Any, Any], like: Any = None) -> Any:
         """Return a plain tensor of `array`, which requires grad if `like` does."""
         tensor = self.torch.from_numpy(np.array(array))
         if like is not None and like.requires_grad and array.dtype.kind in "fc":
             tensor.requires_grad_()
         return tensor
 
-    def as_plain(self, value: Any) -> Any:
+    def as_plain(self, value: object) -> Any:
         """Return a subclass's instance, or an array, as a plain tensor."""
         with self.torch._C.DisableTorchFunction():
             if isinstance(value, self.tensor):

@@ -177,7 +177,7 @@ def _row(row: AuditRow) -> dict[str, Any]:
     return found
 
 
-def _reports(data: Any) -> list[AuditReport]:
+def _reports(data: object) -> list[AuditReport]:
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         raise ValueError(f'no report of an audit and no baseline: it has no "format": "{FORMAT}" or "{REPORT_FORMAT}"')
     if data.get("format_version") not in READ:

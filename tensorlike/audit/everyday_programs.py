@@ -10,8 +10,9 @@ from __future__ import annotations
 import copy
 import io
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ PROGRAMS: dict[str, Program] = {}
 
 
 def _program(*needs: str) -> Callable[[Any], Any]:
-    def declare(run: Any) -> Any:
+    def declare(run: Callable[..., Any]) -> Any:
         title = (run.__doc__ or "").rstrip(".")
         PROGRAMS[run.__name__] = Program(title[:1].lower() + title[1:], run, frozenset(needs))
         return run
@@ -44,7 +45,7 @@ def _program(*needs: str) -> Callable[[Any], Any]:
     return declare
 
 
-def _same_type(one: Any, two: Any) -> None:
+def _same_type(one: object, two: object) -> None:
     assert type(one) is type(two), f"a {type(one).__name__} became a {type(two).__name__}"
 
 
@@ -52,7 +53,7 @@ def _same_type(one: Any, two: Any) -> None:
 
 
 @_program("methods")
-def arithmetic(tl: Any, make: Any) -> Any:
+def arithmetic(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Arithmetic with numbers on either side."""
     x = make(tl.tensor([0.5, 2.0, -3.0]))
     y = 1 + x * 2 - x / 4
@@ -62,7 +63,7 @@ def arithmetic(tl: Any, make: Any) -> Any:
 
 
 @_program("methods")
-def comparing(tl: Any, make: Any) -> Any:
+def comparing(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Comparing, and branching on what comes out."""
     x = make(tl.tensor([0.5, 2.0, -3.0]))
     found = []
@@ -79,7 +80,7 @@ def comparing(tl: Any, make: Any) -> Any:
 
 
 @_program("methods")
-def equality_and_membership(tl: Any, make: Any) -> Any:
+def equality_and_membership(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Equality and membership."""
     one, two, seven = (make(tl.tensor(value)) for value in (1.0, 2.0, 7.0))
     row = make(tl.tensor([1.0, 2.0]))
@@ -88,14 +89,14 @@ def equality_and_membership(tl: Any, make: Any) -> Any:
 
 
 @_program("methods")
-def sorting_a_list(tl: Any, make: Any) -> Any:
+def sorting_a_list(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Sorting a list, and the largest, the smallest and the sum of it."""
     values = [make(tl.tensor(value)) for value in (3.0, 1.0, 2.0)]
     return sorted(values), max(values), min(values), sum(values)
 
 
 @_program("methods")
-def shape_and_dtype(tl: Any, make: Any) -> Any:
+def shape_and_dtype(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Asking for the shape and the dtype."""
     x = make(tl.zeros(2, 3))
     rows, columns = x.shape
@@ -105,7 +106,7 @@ def shape_and_dtype(tl: Any, make: Any) -> Any:
 
 
 @_program("methods")
-def printing(tl: Any, make: Any) -> Any:
+def printing(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Printing and formatting."""
     x = make(tl.tensor([0.5, 2.0]))
     texts = [str(x), repr(x), f"{x}", f"{x!r}", str(x.sum())]
@@ -116,7 +117,7 @@ def printing(tl: Any, make: Any) -> Any:
 
 
 @_program("methods", "inplace")
-def indexing(tl: Any, make: Any) -> Any:
+def indexing(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Indexing and assignment."""
     x = make(tl.arange(12.0).reshape(3, 4))
     x[0, 1] = 7.0
@@ -125,7 +126,7 @@ def indexing(tl: Any, make: Any) -> Any:
 
 
 @_program("methods")
-def iterating(tl: Any, make: Any) -> Any:
+def iterating(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Iteration and unpacking."""
     x = make(tl.tensor([[0.5, -1.0], [2.0, 1.5]]))
     first, second = x
@@ -134,7 +135,7 @@ def iterating(tl: Any, make: Any) -> Any:
 
 
 @_program("methods")
-def reducing_in_a_loop(tl: Any, make: Any) -> Any:
+def reducing_in_a_loop(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """A reduction in a loop."""
     x = make(tl.tensor([[0.5, -1.0], [2.0, 1.5]]))
     total, largest = 0.0, []
@@ -145,7 +146,7 @@ def reducing_in_a_loop(tl: Any, make: Any) -> Any:
 
 
 @_program("methods")
-def reshaping(tl: Any, make: Any) -> Any:
+def reshaping(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """A chain of reshapes and permutations."""
     x = make(tl.arange(12.0).reshape(3, 4))
     y = x.reshape(2, -1).permute(1, 0).contiguous().view(3, 2, 2)
@@ -153,14 +154,14 @@ def reshaping(tl: Any, make: Any) -> Any:
 
 
 @_program()
-def joining(tl: Any, make: Any) -> Any:
+def joining(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Joining lists with cat and stack."""
     parts = [make(tl.tensor([float(n), 1.0])) for n in range(3)]
     return tl.cat(parts), tl.stack(parts, dim=1), tl.cat([parts[0], tl.ones(1)])
 
 
 @_program("methods", "inplace")
-def masking(tl: Any, make: Any) -> Any:
+def masking(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Masks: where, masked_fill, and a mask as the index."""
     x = make(tl.tensor([[0.5, -1.0], [2.0, -1.5]]))
     positive = tl.where(x > 0, x, tl.zeros(()))
@@ -174,14 +175,14 @@ def masking(tl: Any, make: Any) -> Any:
 
 
 @_program()
-def products(tl: Any, make: Any) -> Any:
+def products(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Products of matrices with matmul and einsum."""
     x, y = make(tl.tensor([[0.5, -1.0], [2.0, 1.5]])), tl.tensor([[1.0, 0.0], [3.0, 1.0]])
     return tl.matmul(x, y), tl.matmul(y, x), tl.einsum("ij,kj->ik", x, x), tl.nn.functional.linear(x, y)
 
 
 @_program("methods")
-def statistics(tl: Any, make: Any) -> Any:
+def statistics(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Standardizing, and the statistics for it."""
     x = make(tl.tensor([[0.5, -1.0], [2.0, 1.5], [1.0, 1.0]]))
     y = (x - x.mean(dim=0, keepdim=True)) / (x.std(dim=0) + 1e-6)
@@ -190,7 +191,7 @@ def statistics(tl: Any, make: Any) -> Any:
 
 
 @_program("methods", "inplace")
-def accumulating(tl: Any, make: Any) -> Any:
+def accumulating(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Accumulating in place."""
     total = make(tl.zeros(2))
     for n in range(3):
@@ -201,7 +202,7 @@ def accumulating(tl: Any, make: Any) -> Any:
 
 
 @_program("methods")
-def converting(tl: Any, make: Any) -> Any:
+def converting(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Converting to NumPy, lists and numbers."""
     x = make(tl.tensor([[0.5, -1.0], [2.0, 1.5]]))
     numbers = float(x.sum()), int(x[1, 0]), x[0, 1].item(), complex(x[0, 0])
@@ -209,7 +210,7 @@ def converting(tl: Any, make: Any) -> Any:
 
 
 @_program("methods")
-def numpy_beside(tl: Any, make: Any) -> Any:
+def numpy_beside(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Numbers of NumPy on either side, and an array of it."""
     x = make(tl.tensor([0.5, 2.0]))
     return np.float32(2) * x, x + np.float64(1), np.asarray(x), tl.as_tensor(np.asarray(x) * 2)
@@ -219,7 +220,7 @@ def numpy_beside(tl: Any, make: Any) -> Any:
 
 
 @_program("deepcopy")
-def copying(tl: Any, make: Any) -> Any:
+def copying(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Copying with copy and deepcopy."""
     x = make(tl.tensor([0.5, 2.0]))
     held = {"x": x, "again": [x]}
@@ -232,7 +233,7 @@ def copying(tl: Any, make: Any) -> Any:
 
 
 @_program("pickle")
-def pickling(tl: Any, make: Any) -> Any:
+def pickling(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Pickling and back."""
     x = make(tl.tensor([0.5, 2.0]))
     again = pickle.loads(pickle.dumps(x, protocol=pickle.HIGHEST_PROTOCOL))
@@ -241,7 +242,7 @@ def pickling(tl: Any, make: Any) -> Any:
 
 
 @_program("pickle")
-def saving(tl: Any, make: Any) -> Any:
+def saving(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Saving to a file, and loading it."""
     x, file = make(tl.tensor([0.5, 2.0])), io.BytesIO()
     tl.save({"x": x}, file)
@@ -252,7 +253,7 @@ def saving(tl: Any, make: Any) -> Any:
 
 
 @_program("methods")
-def detaching(tl: Any, make: Any) -> Any:
+def detaching(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """A detached clone beside the original."""
     x = make(tl.tensor([0.5, 2.0]))
     y = x.detach().clone()
@@ -264,7 +265,7 @@ def detaching(tl: Any, make: Any) -> Any:
 
 
 @_program()
-def network(tl: Any, make: Any) -> Any:
+def network(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """A network of layers, called with it."""
     x, nn = make(tl.tensor([[0.5, -1.0], [2.0, 1.5]])), tl.nn
     model = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.LayerNorm(4), nn.Dropout(0.5), nn.Linear(4, 1), nn.Sigmoid())
@@ -274,7 +275,7 @@ def network(tl: Any, make: Any) -> Any:
 
 
 @_program()
-def buffer(tl: Any, make: Any) -> Any:
+def buffer(tl: Any, make: Callable[..., Any]) -> Any:
     """A module with it as a buffer, its state_dict and back."""
 
     class Scale(tl.nn.Module):  # type: ignore[misc]
@@ -292,21 +293,21 @@ def buffer(tl: Any, make: Any) -> Any:
 
 
 @_program()
-def collating(tl: Any, make: Any) -> Any:
+def collating(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Collating samples into a batch."""
     samples = [{"x": make(tl.tensor([float(n), 1.0])), "n": n} for n in range(2)]
     return tl.utils.data.default_collate(samples)
 
 
 @_program("methods")
-def loading(tl: Any, make: Any) -> Any:
+def loading(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """A DataLoader over a data set of it."""
     data = tl.utils.data.TensorDataset(make(tl.arange(6.0).reshape(3, 2)), tl.arange(3))
     return [(inputs, targets) for inputs, targets in tl.utils.data.DataLoader(data, batch_size=2)]
 
 
 @_program()
-def mode(tl: Any, make: Any) -> Any:
+def mode(tl: Any, make: Callable[..., Any]) -> Any:
     """Calls under a mode, which sees them."""
 
     class Counting(tl.overrides.TorchFunctionMode):  # type: ignore[misc]
@@ -314,7 +315,7 @@ def mode(tl: Any, make: Any) -> Any:
             super().__init__()
             self.functions: list[Any] = []
 
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(self, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
             self.functions.append(func)
             return func(*args, **(kwargs or {}))
 
@@ -326,7 +327,7 @@ def mode(tl: Any, make: Any) -> Any:
 
 
 @_program()
-def threads(tl: Any, make: Any) -> Any:
+def threads(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Calls from several threads."""
     values = [make(tl.tensor([float(n), 1.0])) for n in range(4)]
     with ThreadPoolExecutor(2) as pool:
@@ -337,7 +338,7 @@ def threads(tl: Any, make: Any) -> Any:
 
 
 @_program("methods", "gradients")
-def training_step(tl: Any, make: Any) -> Any:
+def training_step(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """Training steps with it as the data."""
     x, y = make(tl.tensor([[0.5, -1.0], [2.0, 1.5]])), tl.tensor([[1.0], [0.0]])
     model = tl.nn.Linear(2, 1)
@@ -352,7 +353,7 @@ def training_step(tl: Any, make: Any) -> Any:
 
 
 @_program("methods", "gradients", "inplace")
-def optimizing(tl: Any, make: Any) -> Any:
+def optimizing(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """A parameter of the type, gradient clipping, and steps of an optimizer."""
     parameter = tl.nn.Parameter(make(tl.tensor([0.5, 2.0])))
     optimizer = tl.optim.Adam([parameter], lr=0.1)
@@ -366,7 +367,7 @@ def optimizing(tl: Any, make: Any) -> Any:
 
 
 @_program("methods", "gradients")
-def gradient(tl: Any, make: Any) -> Any:
+def gradient(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """The gradient for a leaf of the type."""
     x = make(tl.tensor([0.5, 2.0])).requires_grad_()
     (found,) = tl.autograd.grad((x.log() * 3).sum(), x)
@@ -374,7 +375,7 @@ def gradient(tl: Any, make: Any) -> Any:
 
 
 @_program("gradients", "subclass")
-def custom_function(tl: Any, make: Any) -> Any:
+def custom_function(tl: Any, make: Callable[..., Any]) -> Any:
     """A custom Function."""
 
     class Cube(tl.autograd.Function):  # type: ignore[misc]
@@ -392,20 +393,20 @@ def custom_function(tl: Any, make: Any) -> Any:
 
 
 @_program("gradients")
-def batching(tl: Any, make: Any) -> Any:
+def batching(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """A function of one row for all rows: vmap."""
     x = make(tl.tensor([[0.5, -1.0], [2.0, 1.5]]))
     return tl.func.vmap(lambda row: tl.dot(row, row))(x)
 
 
 @_program("gradients")
-def jacobian(tl: Any, make: Any) -> Any:
+def jacobian(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """A Jacobian: jacrev."""
     return tl.func.jacrev(lambda v: tl.expm1(v))(make(tl.tensor([0.5, 2.0])))
 
 
 @_program("gradients")
-def forward_derivative(tl: Any, make: Any) -> Any:
+def forward_derivative(tl: ModuleType, make: Callable[..., Any]) -> Any:
     """A derivative in one direction: jvp."""
     x, tangent = make(tl.tensor([0.5, 2.0])), make(tl.tensor([1.0, -1.0]))
     return tl.func.jvp(lambda v: tl.atan(v), (x,), (tangent,))

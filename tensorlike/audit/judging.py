@@ -112,21 +112,21 @@ class Judge:
         self.marks = self._takes_marks()
 
     def _takes_marks(self) -> bool:
-        def computed(instance: Any) -> None:
+        def computed(instance: object) -> None:
             with process_restored():
                 self.api.tensor.neg(instance)  # type: ignore[attr-defined]
 
         return takes_marks(self.maker.first_error, computed, self.metadata)
 
-    def is_lost(self, expected: Any, actual: Any) -> bool:
+    def is_lost(self, expected: object, actual: object) -> bool:
         """Return whether a result is no instance where plain tensors give a tensor."""
         return lost(expected, actual, (*self.kept, self.relatives), self.api.tensor)
 
-    def carried(self, instance: Any) -> list[tuple[Metadata, Any]]:
+    def carried(self, instance: object) -> list[tuple[Metadata, Any]]:
         """Return what an instance carries before a call."""
         return carried(instance, self.metadata)
 
-    def compare(self, row: AuditRow, function: AuditedFunction, attempt: Attempt, result: Any) -> None:
+    def compare(self, row: AuditRow, function: AuditedFunction, attempt: Attempt, result: object) -> None:
         """Record in `row` whether the answer, what the call left behind and what it carries are as expected."""
         if attempt.compare:
             self._compare_result(row, attempt, result)
@@ -136,7 +136,9 @@ class Judge:
                 self._compare_memory(row, attempt, result)
         self._compare_attributes(row, function, attempt, result)
 
-    def compare_value(self, row: AuditRow, expected: Any, actual: Any, where: str = "", *, values: bool = True) -> bool:
+    def compare_value(
+        self, row: AuditRow, expected: object, actual: object, where: str = "", *, values: bool = True
+    ) -> bool:
         """Record in `row` whether a value, its instances read by to_dense, is `expected`; return whether it is.
 
         With `values` off, the shape and dtype alone.
@@ -146,7 +148,7 @@ class Judge:
             self._record(row, difference(expected, dense, self.api, values=values, where=where))
         return row.value is not ValueCheck.DIFFERS
 
-    def compare_attributes(self, row: AuditRow, before: Sequence[tuple[Metadata, Any]], result: Any) -> None:
+    def compare_attributes(self, row: AuditRow, before: Sequence[tuple[Metadata, Any]], result: object) -> None:
         """Record in `row` whether the instances in a result carry what an operand carried `before`."""
         row.attributes = row.attributes or lost_attributes(before, result, self.kind)
 
@@ -156,7 +158,7 @@ class Judge:
             row.value = ValueCheck.DIFFERS if found else ValueCheck.EQUAL
             row.difference = found
 
-    def _dense(self, row: AuditRow, value: Any, where: str) -> Any:
+    def _dense(self, row: AuditRow, value: object, where: str) -> Any:
         try:
             return mapped(value, self.maker.dense, self.relatives)
         except BaseException as error:
@@ -164,7 +166,7 @@ class Judge:
             row.value, row.difference = ValueCheck.DIFFERS, f"{where}to_dense raises {described(error)}"
             return None
 
-    def _compare_result(self, row: AuditRow, attempt: Attempt, result: Any) -> None:
+    def _compare_result(self, row: AuditRow, attempt: Attempt, result: object) -> None:
         dense = self._dense(row, result, "")
         if row.value is ValueCheck.DIFFERS:
             return
@@ -174,14 +176,14 @@ class Judge:
             found = difference(expected, dense, self.api, values=False)
         self._record(row, found)
 
-    def _tensors(self, args: Any, kwargs: Any) -> Iterator[tuple[Any, Any]]:
+    def _tensors(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
         """Yield the index or keyword of each argument with tensors in it, and the argument."""
         kinds = (self.api.tensor, np.ndarray, self.kind)
         for key, value in (*enumerate(args), *kwargs.items()):
             if isinstance(value, (*kinds, list, tuple)):
                 yield key, value
 
-    def _compare_arguments(self, row: AuditRow, function: AuditedFunction, attempt: Attempt, result: Any) -> None:
+    def _compare_arguments(self, row: AuditRow, function: AuditedFunction, attempt: Attempt, result: object) -> None:
         """Compare what the call left in its arguments, those that it should not have written too."""
         left_args, left_kwargs = attempt.plain.left
         for key, actual in self._tensors(attempt.args, attempt.kwargs):
@@ -191,8 +193,9 @@ class Judge:
             self._compare_argument(row, function, attempt, key, expected, actual)
 
     def _compare_argument(
-        self, row: AuditRow, function: AuditedFunction, attempt: Attempt, key: Any, expected: Any, actual: Any
-    ) -> None:
+        self, row: AuditRow, function: AuditedFunction, attempt: Attempt, key: int | str, expected: object,
+        actual: object,
+    ) -> None:  # fmt: skip
         if row.value is ValueCheck.DIFFERS:
             return
         name = _parameter(function, key)
@@ -213,12 +216,12 @@ class Judge:
         if found or (found == "" and row.value is ValueCheck.NOT_COMPARED and name in function.mutates):
             self._record(row, found)
 
-    def _is_unwritten(self, attempt: Attempt, key: Any, left: Any) -> bool:
+    def _is_unwritten(self, attempt: Attempt, key: int | str, left: object) -> bool:
         """Return whether plain tensors leave an argument as it was."""
         args, kwargs = attempt.before
         return difference(args[key] if isinstance(key, int) else kwargs[key], left, self.api) == ""
 
-    def _overlaps(self, result: Any, operand: Any) -> bool:
+    def _overlaps(self, result: object, operand: object) -> bool:
         """Return whether a tensor of a result is on the memory of a tensor."""
         if not isinstance(operand, self.api.tensor):
             return False
@@ -226,7 +229,7 @@ class Judge:
         found = [result] if isinstance(result, self.api.tensor) else instances(result, self.api.tensor)
         return any(np.may_share_memory(self.api.array(r), mine) for r in found)
 
-    def _compare_memory(self, row: AuditRow, attempt: Attempt, result: Any) -> None:
+    def _compare_memory(self, row: AuditRow, attempt: Attempt, result: object) -> None:
         """Compare whether the result is a view of the operand."""
         expected, operand = attempt.expected, attempt.written
         # A function that gives the operand itself, as `contiguous` does, may as well give a copy.
@@ -238,7 +241,7 @@ class Judge:
         if is_known and not self._overlaps(self._dense(row, result, ""), mine):
             self._record(row, "a copy, where the function gives a view of its operand")
 
-    def _compare_attributes(self, row: AuditRow, function: AuditedFunction, attempt: Attempt, result: Any) -> None:
+    def _compare_attributes(self, row: AuditRow, function: AuditedFunction, attempt: Attempt, result: object) -> None:
         if not attempt.carried or function.nowrap:
             return
         # An index is no data, and what is written as `out=` takes after the operands.
@@ -250,7 +253,7 @@ class Judge:
         row.attributes = row.attributes or lost_attributes(attempt.carried, attempt.instance, self.kind, OF_OPERAND)
 
 
-def _parameter(function: AuditedFunction, key: Any) -> str:
+def _parameter(function: AuditedFunction, key: int | str) -> str:
     """Return the name of the parameter that an argument is given to."""
     if not isinstance(key, int):
         return str(key)

@@ -89,7 +89,7 @@ class InstanceMaker:
         #: What instances carry besides their values and the attributes that the type declares: `metadata.Metadata`.
         self.metadata = metadata
 
-    def _checked(self, value: Any, how: str) -> Any:
+    def _checked(self, value: object, how: str) -> Any:
         if not isinstance(value, self.kind):
             raise AuditError(f"{how} makes {a(type(value))}, not {a(self.kind)}")
         return value
@@ -106,7 +106,7 @@ class InstanceMaker:
             raise AuditError("there is no make")
         return self._checked(self._make(), "make" if self._make is not self.kind else self.how)
 
-    def dense(self, instance: Any) -> Any:
+    def dense(self, instance: object) -> Any:
         """Return the value of an instance as a plain tensor."""
         if self._to_dense is None:
             raise AuditError("there is no to_dense")
@@ -293,7 +293,7 @@ def _own_constructor(kind: type, api: AuditedApi) -> Any:
     return None
 
 
-def _has_protocol(value: Any) -> bool:
+def _has_protocol(value: object) -> bool:
     try:
         return isinstance(value, type) and hasattr(value, "__torch_function__")
     except BaseException as error:  # A metaclass whose __getattr__ raises something else.

@@ -43,7 +43,7 @@ class Metadata(NamedTuple):
     #: Whether the type may give a result another value than its operand has.
     changes: bool = False
 
-    def value(self, instance: Any) -> Any:
+    def value(self, instance: object) -> Any:
         """Return what an instance carries, MISSING where it has none."""
         try:
             return self.read(instance)
@@ -52,7 +52,7 @@ class Metadata(NamedTuple):
             return MISSING
 
 
-def attribute_reader(given: Any, where: str) -> Metadata:
+def attribute_reader(given: object, where: str) -> Metadata:
     """Return what `metadata` names: a function of an instance, or the name of an attribute, dotted ones too.
 
     Raises AuditError for all else.
@@ -91,7 +91,7 @@ def declared(kind: type) -> list[Metadata]:
     return [Metadata(name, operator.attrgetter(name), True, changes) for name in names]
 
 
-def marked(instance: Any, metadata: Sequence[Metadata]) -> bool:
+def marked(instance: object, metadata: Sequence[Metadata]) -> bool:
     """Give an instance a mark for each declared attribute that it does not have; return whether it was given one."""
     given = False
     for one in metadata:
@@ -120,20 +120,20 @@ def takes_marks(
     if not any(one.declared for one in metadata):
         return False
 
-    def computed_with_marks(instance: Any) -> None:
+    def computed_with_marks(instance: object) -> None:
         if marked(instance, metadata):
             computed(instance)
 
     return first_error(computed_with_marks) is None or first_error(computed) is not None
 
 
-def carried(instance: Any, metadata: Sequence[Metadata]) -> list[tuple[Metadata, Any]]:
+def carried(instance: object, metadata: Sequence[Metadata]) -> list[tuple[Metadata, Any]]:
     """Return what an instance carries before a call."""
     found = ((one, one.value(instance)) for one in metadata)
     return [(one, value) for one, value in found if value is not MISSING]
 
 
-def same(first: Any, other: Any) -> bool:
+def same(first: object, other: object) -> bool:
     """Return whether two carried values are equal; arrays and tensors by their elements."""
     if first is other:
         return True
@@ -150,7 +150,7 @@ def same(first: Any, other: Any) -> bool:
         return False
 
 
-def lost_attributes(before: Sequence[tuple[Metadata, Any]], found: Any, kind: type, where: str = "") -> str:
+def lost_attributes(before: Sequence[tuple[Metadata, Any]], found: object, kind: type, where: str = "") -> str:
     """Return in words the first thing that an instance in `found` does not carry as it was `before`; "" for none."""
     if not before:
         return ""

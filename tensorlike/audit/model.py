@@ -426,7 +426,7 @@ class AuditReport:
         return text.replace("</", "<\\/").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
     @classmethod
-    def from_dict(cls, data: Any) -> AuditReport:
+    def from_dict(cls, data: object) -> AuditReport:
         """Return the report that `to_dict` made `data` from.
 
         Raises ValueError when `data` is no report of an audit, or one of a later format.

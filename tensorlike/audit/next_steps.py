@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import resources
 from typing import Any, NamedTuple
 
@@ -220,7 +220,7 @@ def _as_fallback(kind: Any, policy: Callable[..., Any]) -> Iterator[None]:
     own = vars(kind).get("__torch_function__")
     before = kind.__torch_function__
 
-    def __torch_function__(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(cls: type, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
         result = before(func, types, args, kwargs or {})
         return policy(cls, func, types, args, kwargs or {}) if result is NotImplemented else result
 

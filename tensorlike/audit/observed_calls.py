@@ -78,12 +78,12 @@ def was_number(attempt: Attempt) -> bool:
         return False
 
 
-def has_instance(result: Any, kind: type) -> bool:
+def has_instance(result: object, kind: type) -> bool:
     """Return whether a result is, or holds, an instance of the type."""
     return isinstance(result, kind) or bool(instances(result, kind))
 
 
-def given_back(attempt: Attempt, result: Any) -> bool:
+def given_back(attempt: Attempt, result: object) -> bool:
     """Return whether a result is the tuple of outputs that was handed to the call, of which one is the instance."""
     given = attempt.kwargs.get("out")
     if not isinstance(given, tuple) or not isinstance(result, tuple) or len(given) != len(result):

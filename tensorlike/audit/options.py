@@ -45,7 +45,7 @@ CHOICES = {
 CLASS_ATTRIBUTE = "__tensor_audit__"
 
 
-def checked_choice(name: str, value: Any, where: str) -> str:
+def checked_choice(name: str, value: object, where: str) -> str:
     """Return a word of the option `name`; raise AuditError for all else."""
     words = CHOICES[name]
     if value not in words or not isinstance(value, str):
@@ -62,11 +62,11 @@ def _refuse_unknown(found: Iterable[str], known: Iterable[str], where: str) -> N
             raise AuditError(f"{where} has no option {name!r}; {end}")
 
 
-def _function(value: Any, where: str) -> Callable[..., Any]:
+def _function(value: object, where: str) -> Callable[..., Any]:
     function = getattr(value, "__func__", value)  # staticmethod(...), which a dictionary does not bind
     if not callable(function):
         raise AuditError(f"{where} is a function, not {value!r}")
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 def options_of_class(kind: type) -> dict[str, Any]:

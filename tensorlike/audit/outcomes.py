@@ -105,7 +105,7 @@ _FORMER: Mapping[str, tuple[Outcome, dict[str, Any]]] = {
 }
 
 
-def read_outcome(text: Any) -> tuple[Outcome, dict[str, Any]]:
+def read_outcome(text: str) -> tuple[Outcome, dict[str, Any]]:
     """Return the outcome of a word in JSON, of this version or the former, and the other fields that it stands for.
 
     Raises ValueError for other words.

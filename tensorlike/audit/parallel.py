@@ -174,7 +174,7 @@ def _serve(work: Work, connection: Connection[Any, Any]) -> int:
     """Do the tasks that arrive until the pipe ends: the body of a worker."""
     pid = os.getpid()
 
-    def send(kind: str, value: Any) -> None:
+    def send(kind: str, value: object) -> None:
         if os.getpid() != pid:
             os._exit(0)  # The type has forked, and its child came back here.
         connection.send((kind, value))

@@ -173,7 +173,7 @@ class Runner:
             return True
         return is_deliberate(error, self.api) or refused_by_python(error, self.kind, _is_of_programs)
 
-    def _difference(self, expected: Any, actual: Any, where: str = "") -> str | None:
+    def _difference(self, expected: object, actual: object, where: str = "") -> str | None:
         """Return how a result differs, containers of all kinds opened."""
         if isinstance(expected, dict):
             if not isinstance(actual, dict) or expected.keys() != actual.keys():
@@ -232,7 +232,7 @@ def refused_by_python(error: BaseException, kind: type, is_caller: Callable[[Cod
     return is_caller(traceback.tb_frame.f_code)
 
 
-def _is_instance(value: Any, kind: type) -> bool:
+def _is_instance(value: object, kind: type) -> bool:
     # `isinstance` asks a `__class__` that the type may define.
     return kind in mro_of(type(value))
 

@@ -7,8 +7,6 @@ has lost the type. Neither are subclasses of Tensor, which are all relatives by 
 
 from __future__ import annotations
 
-from typing import Any
-
 
 class _Relatives(type):
     """A type of whose instances are those of a kind and of its relatives."""
@@ -16,7 +14,7 @@ class _Relatives(type):
     kind: type
     base: type
 
-    def __instancecheck__(cls, value: Any) -> bool:
+    def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, cls.kind) or (isinstance(value, cls.base) and not issubclass(cls.kind, type(value)))
 
 

@@ -178,7 +178,7 @@ def _program_for(auditor: Auditor, making: Making, function: AuditedFunction, ro
 def _size(attempt: Attempt, api: AuditedApi) -> tuple[int, ...]:
     elements = 0
 
-    def count(value: Any) -> None:
+    def count(value: object) -> None:
         nonlocal elements
         if isinstance(value, api.tensor):
             elements += int(np.prod(value.shape))  # type: ignore[attr-defined]
@@ -336,12 +336,12 @@ class _Writer:
         lines.append(self._compared(self._dense(self.operand if afterwards else "result", value), value))
         return lines
 
-    def _compared(self, found: str, value: Any) -> str:
+    def _compared(self, found: str, value: object) -> str:
         if isinstance(value, (str, type(None))):
             return f"assert {found} == expected, {found}"
         return f"{self.library}.testing.assert_close({found}, expected, equal_nan=True)"
 
-    def _dense(self, name: str, like: Any) -> str:
+    def _dense(self, name: str, like: object) -> str:
         making, kind = self.making, self.auditor.kind
         if making.to_dense is not None:
             function = f"({making.to_dense})"
@@ -413,7 +413,7 @@ class _Writer:
                 raise _NotLiteral(f"an array of {array.dtype}")
             array = array.astype(np.float64)
 
-        def written(values: Any) -> str:
+        def written(values: object) -> str:
             if isinstance(values, list):
                 return f"[{', '.join(map(written, values))}]"
             return self._number(values)
@@ -423,7 +423,7 @@ class _Writer:
             array = np.array([float(str(value)) for value in array.ravel()]).reshape(array.shape)
         return written(array.tolist())
 
-    def _number(self, value: Any) -> str:
+    def _number(self, value: object) -> str:
         if isinstance(value, complex):
             if math.isfinite(value.real) and math.isfinite(value.imag):
                 return repr(value)

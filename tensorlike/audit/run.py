@@ -491,7 +491,7 @@ class Auditor:
             marked=is_marked,
         )
 
-    def _output_like(self, result: Any) -> Any:
+    def _output_like(self, result: object) -> Any:
         api = self.api
         if isinstance(result, api.tensor):
             return api.tensor_of(np.zeros_like(api.array(result)))
@@ -500,8 +500,9 @@ class Auditor:
         raise Unusable("the result is no tensor that out= could take")
 
     def run_plain(
-        self, function: AuditedFunction, args: Any, kwargs: Any, same: tuple[Place, Place] | None = None
-    ) -> PlainCall:
+        self, function: AuditedFunction, args: tuple[Any, ...], kwargs: dict[str, Any],
+        same: tuple[Place, Place] | None = None,
+    ) -> PlainCall:  # fmt: skip
         """Call the function on copies of plain arguments, those at the places `same` being one; return what came of it.
 
         Raises Unusable if the call raises.

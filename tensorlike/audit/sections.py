@@ -83,7 +83,7 @@ class _Section:
         return self.auditor.in_plain_call
 
     @in_plain_call.setter
-    def in_plain_call(self, value: Any) -> None:
+    def in_plain_call(self, value: object) -> None:
         self.auditor.in_plain_call = value
 
     def audited(

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ _BINDING = re.compile(
 _UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
-def _same_default(one: Any, other: Any) -> bool:
+def _same_default(one: object, other: object) -> bool:
     if one is other:
         return True
     if type(one) is not type(other):
@@ -90,7 +90,7 @@ def compared(function: AuditedFunction, answering: Answering, call: Call) -> lis
     return problems
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
 

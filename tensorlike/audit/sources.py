@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .foreign import let_through, module_of, mro_of
 
@@ -62,7 +62,7 @@ def _is_of_a_library(owner: type) -> bool:
     return module in ("torch", "torch._tensor") or module.startswith("tensorlike.tensor.")
 
 
-def _code_of(raw: Any) -> CodeType | None:
+def _code_of(raw: object) -> CodeType | None:
     function = getattr(raw, "__func__", raw)
     if callable(function):
         function = inspect.unwrap(function)

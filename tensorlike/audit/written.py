@@ -136,7 +136,7 @@ def _getter(name: str) -> Callable[..., Any]:
 
 
 def _setter(name: str) -> Callable[..., Any]:
-    def write(x: Any, value: Any) -> None:
+    def write(x: Any, value: object) -> None:
         getattr(x, name)  # Python sets attributes that an object does not have.
         setattr(x, name, value)
 
@@ -226,7 +226,7 @@ def _is_here(code: CodeType) -> bool:
     return code.co_filename == _judge.__code__.co_filename
 
 
-def _judge(auditor: Auditor, written: Written, attempt: Attempt, row: AuditRow, result: Any) -> None:
+def _judge(auditor: Auditor, written: Written, attempt: Attempt, row: AuditRow, result: object) -> None:
     judge, function = auditor.judge, written.function
     with quiet():
         if written.attribute == "__bool__" and not _has_truth(auditor.kind):

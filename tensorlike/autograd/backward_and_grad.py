@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from tensorlike._above import above
@@ -77,12 +78,12 @@ def _roots(tensors: tuple[Any, ...], gradients: tuple[Any, ...], argument: str) 
 
 @named_errors
 def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
+    tensors: _OneOrMore,
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables: Any = None,
-    inputs: Any = None,
+    grad_variables: Tensor | Sequence[Tensor | None] | None = None,
+    inputs: _OneOrMore | None = None,
 ) -> None:
     """Compute the gradients of `tensors` with respect to the graph's leaves and accumulate them in their `grad`.
 
@@ -138,7 +139,7 @@ def backward(
     engine.run(roots, keep_graph=keep, create_graph=create_graph, captured=edges)
 
 
-def _input_edge(tensor: Any, index: int) -> Any:
+def _input_edge(tensor: Tensor | GradientEdge, index: int) -> Any:
     if isinstance(tensor, GradientEdge):
         return tensor[:2]
     if not isinstance(tensor, TensorBase):
@@ -155,7 +156,7 @@ def _input_edge(tensor: Any, index: int) -> Any:
 def grad(  # type: ignore[overload-overlap]  # A dict is an iterable, of its keys.
     outputs: _OneOrMore,
     inputs: dict[K, Any],
-    grad_outputs: Any = None,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,
@@ -167,7 +168,7 @@ def grad(  # type: ignore[overload-overlap]  # A dict is an iterable, of its key
 def grad(  # type: ignore[overload-overlap]  # A dict is an iterable, of its keys.
     outputs: _OneOrMore,
     inputs: dict[K, Any],
-    grad_outputs: Any = None,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,
@@ -180,7 +181,7 @@ def grad(  # type: ignore[overload-overlap]  # A dict is an iterable, of its key
 def grad(
     outputs: _OneOrMore,
     inputs: _OneOrMore,
-    grad_outputs: Any = None,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,
@@ -192,7 +193,7 @@ def grad(
 def grad(
     outputs: _OneOrMore,
     inputs: _OneOrMore,
-    grad_outputs: Any = None,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,
@@ -205,7 +206,7 @@ def grad(
 def grad(
     outputs: _OneOrMore | _OfTypes,
     inputs: _OneOrMore | _OfTypes,
-    grad_outputs: Any = None,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,
@@ -217,7 +218,7 @@ def grad(
 def grad(
     outputs: Any,
     inputs: Any,
-    grad_outputs: Any = None,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,
@@ -287,7 +288,7 @@ def grad(
 def computed_grad(
     outputs: Any,
     inputs: Any,
-    grad_outputs: Any = None,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from tensorlike.autograd.graph_memory import graph_nodes, saved_by, shown_bytes
 from tensorlike.autograd.node import AccumulateGrad, Node, like_edge, name_of
 from tensorlike.autograd.tensor_base import TensorBase
 
 from .layered_drawing import Box, Link, svg_of
+
+if TYPE_CHECKING:
+    import os
+
+    from tensorlike.nn.modules.module import Module
+    from tensorlike.tensor import Tensor
 
 __all__ = ["Drawing", "draw"]
 
@@ -42,7 +48,7 @@ class Drawing:
             raise ValueError(f"to_svg(): engine must be 'tensorlike' or 'graphviz', not {engine!r}")
         return svg_of(self.boxes, self.links, _FILLS)
 
-    def save(self, path: Any) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the drawing to a file: SVG when its name ends in .svg, Graphviz source otherwise."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.to_svg() if str(path).endswith(".svg") else self.source)
@@ -65,8 +71,9 @@ def _escaped(text: str) -> str:
 
 
 def draw(
-    output: Any, *, parameters: Any = None, shapes: bool = True, saved: bool = True, max_nodes: int = 2000
-) -> Drawing:
+    output: Tensor | Sequence[Tensor], *, parameters: Module | Mapping[str, Tensor] | Iterable[Tensor] | None = None,
+    shapes: bool = True, saved: bool = True, max_nodes: int = 2000,
+) -> Drawing:  # fmt: skip
     """Draw the graph of `output`: operations with the shapes of their results, what they saved, and the leaves.
 
     `output` is a tensor, a GradientEdge, a Node, or several. Leaves are named after `parameters`: a module, its

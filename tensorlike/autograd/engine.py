@@ -18,7 +18,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from heapq import heappop, heappush
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorlike._native import core
 from tensorlike.dispatch.state import STATE
@@ -28,6 +28,9 @@ from .anomaly import check_gradients, explain_failure
 from .engine_hooks import call_post_hooks, call_pre_hooks, call_tensor_hooks
 from .node import RELEASED, AccumulateGrad, Edge, Node, Packed, edge_of, like_edge, name_of, sum_of_gradients
 from .tensor_base import PROVIDED, wrap
+
+if TYPE_CHECKING:
+    from tensorlike.tensor import Tensor
 
 __all__ = ["Run", "copied", "current_run", "reached_from", "run", "unbroadcast_and_cast"]
 
@@ -306,11 +309,11 @@ def _accumulate(
     slots[number] = grad if before is None else add(before, grad, (node, number), owned)
 
 
-def _add_recorded(before: Any, grad: Any, key: Any, owned: set[Any]) -> Any:
+def _add_recorded(before: Tensor, grad: Tensor, key: object, owned: set[Any]) -> Any:
     return sum_of_gradients(before, grad)
 
 
-def _add_arrays(before: Any, grad: Any, key: Any, owned: set[Any]) -> Any:
+def _add_arrays(before: Tensor, grad: Tensor, key: object, owned: set[Any]) -> Any:
     if before._tl_transformed or grad._tl_transformed:  # A sparse one has no array.
         return sum_of_gradients(before, grad)
     if key in owned:
@@ -323,7 +326,7 @@ def _add_arrays(before: Any, grad: Any, key: Any, owned: set[Any]) -> Any:
     return wrap(total)
 
 
-def unbroadcast_and_cast(grad: Any, shape: Any, dtype: Any, node: Node) -> Any:
+def unbroadcast_and_cast(grad: Tensor, shape: Sequence[int], dtype: Any, node: Node) -> Any:
     """Unbroadcast `grad` and cast it, to the shape and dtype of the value that it is the gradient of."""
     data = grad._tl_data
     if data.shape != shape:

@@ -8,20 +8,24 @@ accumulation. A hook gets None for a missing gradient.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .grad_mode import grad_enabled
 from .node import Node, accumulating, as_caller, edge_of, name_of
 from .tensor_base import PROVIDED, TensorBase, wrap
 
+if TYPE_CHECKING:
+    from tensorlike.tensor import Tensor
+
 __all__ = ["call_post_hooks", "call_pre_hooks", "call_tensor_hooks", "plain_gradient"]
 
 
-def _name(hook: Any) -> str:
+def _name(hook: Callable[..., Any]) -> str:
     return repr(getattr(hook, "__name__", hook))
 
 
-def _checked(result: Any, value: Any, hook: Any) -> Any:
+def _checked(result: Any, value: Tensor | None, hook: Callable[..., Any]) -> Any:
     """Check the result of a hook for `value`; return it as a plain tensor."""
     if result is None:
         return None
@@ -59,7 +63,7 @@ def plain_gradient(tensor: Any) -> Any:
     return result
 
 
-def call_tensor_hooks(node: Node, grad: Any, *, retain: bool) -> Any:
+def call_tensor_hooks(node: Node, grad: Tensor, *, retain: bool) -> Any:
     """Pass the gradients of a node's outputs through the hooks of these tensors, and `retain` them where requested."""
     single = node._tl_outputs == 1
     values = [grad] if single else [None] * len(node._tl_shape) if grad is None else grad
@@ -84,7 +88,7 @@ def call_tensor_hooks(node: Node, grad: Any, *, retain: bool) -> Any:
     return values[0] if single else values
 
 
-def _checked_tuple(result: Any, values: tuple[Any, ...], hook: Any, node: Node) -> tuple[Any, ...]:
+def _checked_tuple(result: Any, values: tuple[Any, ...], hook: Callable[..., Any], node: Node) -> tuple[Any, ...]:
     if not isinstance(result, tuple):
         raise TypeError(
             f"expected tuple, but hook {_name(hook)} of {name_of(node)} returned {type(result).__name__!r}: return a "
@@ -98,7 +102,7 @@ def _checked_tuple(result: Any, values: tuple[Any, ...], hook: Any, node: Node) 
     return tuple(_checked(new, old, hook) for new, old in zip(result, values, strict=True))
 
 
-def call_pre_hooks(node: Node, grad: Any) -> Any:
+def call_pre_hooks(node: Node, grad: Tensor) -> Any:
     """Pass the gradients of a node's outputs through its pre-hooks."""
     values = (grad,) if node._tl_outputs == 1 else tuple(grad if grad is not None else [None] * len(node._tl_shape))
     for hook in tuple(node._tl_pre_hooks.values()):
@@ -108,7 +112,7 @@ def call_pre_hooks(node: Node, grad: Any) -> Any:
     return values[0] if node._tl_outputs == 1 else list(values)
 
 
-def call_post_hooks(node: Node, grads: Any, grad: Any) -> Any:
+def call_post_hooks(node: Node, grads: Sequence[Tensor | None], grad: Tensor) -> Any:
     """Call a node's post-hooks with its results and inputs; a hook may replace the results."""
     outputs = (grad,) if node._tl_outputs == 1 else tuple(grad if grad is not None else [None] * len(node._tl_shape))
     grads = tuple(grads)

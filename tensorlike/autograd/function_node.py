@@ -6,7 +6,7 @@ Tensors saved with `save_for_backward` follow Note [No cycles]: outputs are neve
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from tensorlike._library_name import LIBRARY
@@ -16,6 +16,12 @@ from tensorlike.dispatch.tracebacks import explained, short_tracebacks
 from .engine_hooks import plain_gradient
 from .node import RELEASED, Node, as_caller, edge_of, like_edge, name_of, unpack
 from .tensor_base import TensorBase, move_state, wrap
+
+if TYPE_CHECKING:
+    from tensorlike.tensor import Tensor
+
+    from .function import Function
+    from .node import Edge
 
 __all__ = [
     "FLOATING", "NOTHING", "FunctionCtx", "FunctionNode", "SavedInput", "SavedOutput", "answered_by_core", "as_kind",
@@ -56,7 +62,7 @@ def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
     )
 
 
-def backward_of(function: Any) -> Any:
+def backward_of(function: type[Function]) -> Any:
     """Return the `backward` of a custom Function, under either of its two names."""
     if function.vjp is no_backward:
         return function.backward
@@ -112,7 +118,7 @@ class FunctionCtx:
                 _refuse("save_for_backward", tensors)
         self._tl_to_save = tensors
 
-    def save_for_forward(self, *tensors: Any) -> None:
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
         """Keep tensors (and None) for `jvp`, where `saved_tensors` returns them.
 
         Raises TypeError for anything that is neither a tensor nor None.
@@ -122,7 +128,7 @@ class FunctionCtx:
         _refuse("save_for_forward", tensors)
         self._tl_saved_for_forward = tensors
 
-    def mark_dirty(self, *tensors: Any) -> None:
+    def mark_dirty(self, *tensors: Tensor) -> None:
         """Mark inputs that forward modified in place; each must be returned.
 
         Raises RuntimeError for values other than tensors.
@@ -132,7 +138,7 @@ class FunctionCtx:
         _refuse("mark_dirty", tensors)
         self._tl_dirty = tensors
 
-    def mark_non_differentiable(self, *tensors: Any) -> None:
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Mark outputs without a gradient.
 
         Raises RuntimeError for values other than tensors.
@@ -246,7 +252,7 @@ class FunctionNode(ContextState, Node, FunctionCtx):
             fitting.append(None if gradient is None else self._tl_fitting(gradient, index, edge, device))
         return tuple(fitting)
 
-    def _tl_fitting(self, gradient: Any, index: int, edge: Any, device: Any) -> Any:
+    def _tl_fitting(self, gradient: Any, index: int, edge: Edge | None, device: Any) -> Any:
         """Check and return the gradient of one argument; None where none is needed."""
         name = name_of(self)
         if not isinstance(gradient, TensorBase):
@@ -283,7 +289,7 @@ class FunctionNode(ContextState, Node, FunctionCtx):
             self._tl_saved = RELEASED
 
 
-def _device_name(device: Any) -> str:
+def _device_name(device: object) -> str:
     # CuPy's devices have a number; those of other libraries' arrays are ours.
     return f"cuda:{device.id}" if hasattr(device, "id") else str(device)
 
@@ -294,11 +300,11 @@ def reducible(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     return lead >= 0 and all(n in (1, m) for n, m in zip(wanted, shape[lead:], strict=True))
 
 
-def _zeros(node: Any, shape: Any, dtype: Any) -> Any:
+def _zeros(node: FunctionNode, shape: Sequence[int], dtype: Any) -> Any:
     return wrap(node._tl_make_zeros(shape, dtype))
 
 
-def as_kind(tensor: Any, kind: type) -> Any:
+def as_kind(tensor: Tensor, kind: type) -> Any:
     """Convert a tensor without other references to the type `kind`."""
     try:
         tensor.__class__ = kind
@@ -312,7 +318,7 @@ class SavedOutput:
 
     __slots__ = ("array", "counter", "kind", "number", "packed", "place", "version")
 
-    def __init__(self, tensor: Any, number: int, place: Any = None) -> None:
+    def __init__(self, tensor: Tensor, number: int, place: Callable[..., Any] | None = None) -> None:
         counter = tensor._tl_counter
         if counter is None:
             counter = tensor._tl_counter = [0]
@@ -328,7 +334,7 @@ class SavedInput:
 
     __slots__ = ("array", "counter", "edge", "kind", "leaf", "packed", "version")
 
-    def __init__(self, tensor: Any) -> None:
+    def __init__(self, tensor: Tensor) -> None:
         counter = tensor._tl_counter
         if counter is None:
             counter = tensor._tl_counter = [0]

@@ -126,7 +126,7 @@ class _GradContext(Switch):
 
 
 class _PlainGradContext(_GradContext):
-    def __new__(cls, function: Any = None) -> Any:
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         context = object.__new__(cls)
         if function is None:
             return context
@@ -278,14 +278,14 @@ class inference_mode(_GradContext):
     (False, True)
     """
 
-    def __new__(cls, mode: Any = True) -> Any:
+    def __new__(cls, mode: bool = True) -> Any:
         context = object.__new__(cls)
         if not callable(mode):
             return context
         context.__init__()  # type: ignore[misc]
         return context(mode)
 
-    def __init__(self, mode: Any = True) -> None:
+    def __init__(self, mode: bool = True) -> None:
         self._mode = True if callable(mode) else bool(mode)
         self._inferences: list[_Inference] = []
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .node import RELEASED, AccumulateGrad, GradientEdge, Node, Packed, edge_of, name_of
 from .tensor_base import TensorBase
+
+if TYPE_CHECKING:
+    from tensorlike.tensor import Tensor
 
 __all__ = ["GraphMemory", "MemoryRow", "Saved", "graph_nodes", "memory", "saved_by", "shown_bytes"]
 
@@ -20,7 +23,7 @@ class Saved(NamedTuple):
     state: str = ""
 
 
-def _arrays(value: Any) -> Iterator[Any]:
+def _arrays(value: object) -> Iterator[Any]:
     if isinstance(value, TensorBase):
         if not value._tl_transformed:
             yield value._tl_data
@@ -31,7 +34,7 @@ def _arrays(value: Any) -> Iterator[Any]:
         yield from _arrays(list(value.values()))
 
 
-def _one(name: str, value: Any) -> Iterator[Saved]:
+def _one(name: str, value: object) -> Iterator[Saved]:
     if value is RELEASED:
         yield Saved(name, (), "freed")
     elif type(value) is Packed:
@@ -73,7 +76,7 @@ def saved_by(node: Node) -> list[Saved]:
     return found
 
 
-def graph_nodes(output: Any, called: str) -> tuple[list[tuple[Node, int]], list[Node]]:
+def graph_nodes(output: Tensor | Sequence[Tensor], called: str) -> tuple[list[tuple[Node, int]], list[Node]]:
     """Return the edges that `output` (a tensor, an edge, a node, or several) starts from, and all nodes, oldest first.
 
     Leaves come first of all. Raises TypeError for anything else and RuntimeError for a tensor without a graph.
@@ -165,7 +168,7 @@ class GraphMemory:
         )
 
 
-def memory(output: Any) -> GraphMemory:
+def memory(output: Tensor | Sequence[Tensor]) -> GraphMemory:
     """Total what the graph of `output` keeps alive, by operation.
 
     Memory that several nodes saved counts once, for the operation that saved it first; a saved view counts as all of

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tensorlike._library_name import own_name
@@ -49,8 +50,9 @@ class InferenceMarker(TorchFunctionMode):
     _internal = True
 
     def __torch_function__(
-        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+        self, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:  # fmt: skip
         kwargs = kwargs or {}
         module = getattr(func, "__module__", None)
         if module is not None and not own_name(module).startswith("tensorlike"):
@@ -72,7 +74,7 @@ def _existing() -> tuple[Any, ...]:
     return plain.grad, plain._grad, plain._base
 
 
-def _mark(value: Any, given: Any, func: Any) -> None:
+def _mark(value: object, given: object, func: Callable[..., Any]) -> None:
     if isinstance(value, TensorBase):
         if value._tl_inference or value._tl_transformed:
             return

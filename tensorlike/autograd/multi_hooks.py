@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .engine import current_run
 from .hooks import RemovableHandle
 from .node import edge_of
 from .tensor_base import TensorBase
+
+if TYPE_CHECKING:
+    from tensorlike.tensor import Tensor
 
 __all__ = ["register_multi_grad_hook"]
 
@@ -63,7 +66,7 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
     key = object()
 
     def hook_of(index: int) -> Callable[[Any], None]:
-        def collect(grad: Any) -> None:
+        def collect(grad: Tensor | None) -> None:
             run: Any = current_run()
             notes = run.note()
             state = notes.get(key)
@@ -77,7 +80,7 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
 
         return collect
 
-    def first(grad: Any) -> None:
+    def first(grad: Tensor | None) -> None:
         run: Any = current_run()
         if grad is not None and key not in run.note():
             run.note()[key] = True

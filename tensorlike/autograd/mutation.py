@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.state import STATE
@@ -13,6 +13,11 @@ from tensorlike.dispatch.state import STATE
 from .node import Packed, unpack_raw
 from .saved import saved_tensors_hooks
 from .tensor_base import PROVIDED, TensorBase, version_counter, wrap
+
+if TYPE_CHECKING:
+    from tensorlike.tensor import Tensor
+
+    from .node import Node
 
 __all__ = ["allow_mutation_on_saved_tensors", "increment_version"]
 
@@ -37,14 +42,15 @@ class _Allowing(saved_tensors_hooks):
         super().__init__(lambda tensor: tensor, lambda kept: wrap(unpack_raw(kept.saved, kept.node)))
         self.kept: dict[int, weakref.WeakSet[_Kept]] = {}
 
-    def pack(self, array: Any, counter: Any, version: int, node: Any) -> Packed:
+    def pack(self, array: Any, counter: list[int] | None, version: int, node: Node) -> Packed:
         kept = _Kept((array, counter, version), weakref.proxy(node))
         self.kept.setdefault(id(counter), weakref.WeakSet()).add(kept)
         return Packed(kept, self.unpack_hook)
 
     def __torch_function__(
-        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+        self, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:  # fmt: skip
         form = form_of(func)
         if form is not None:
             if not form.of_library and not types:
@@ -56,7 +62,7 @@ class _Allowing(saved_tensors_hooks):
                     self.copy_saved(tensor)
         return super().__torch_function__(func, types, args, kwargs)
 
-    def copy_saved(self, tensor: Any) -> None:
+    def copy_saved(self, tensor: Tensor) -> None:
         """Copy the saved values on the memory of `tensor`, which is about to be written."""
         if isinstance(tensor, TensorBase) and tensor._tl_counter is not None:
             for kept in self.kept.pop(id(tensor._tl_counter), ()):
@@ -94,7 +100,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Allowing]:
             context.clear()
 
 
-def increment_version(tensor: Any) -> None:
+def increment_version(tensor: Tensor) -> None:
     """Count a modification of the memory of a tensor, or of each of several, as in-place operations do.
 
     For code that writes to the memory by other means: a backward that needs the old values then raises. Raises

@@ -28,6 +28,8 @@ from .hooks import RemovableHandle, register_hook
 from .tensor_base import PROVIDED, AutogradMeta, TensorBase, is_view, wrap, wrap_saved
 
 if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
+    from tensorlike.tensor import Tensor
+
     from .engine import gradients_of
 
 __all__ = [
@@ -145,7 +147,7 @@ class Node(_NodeState):  # type: ignore[misc]
         found: dict[Any, Any] = self.__dict__.setdefault("_tl_metadata", {})
         return found
 
-    def __call__(self, *grad_outputs: Any) -> Any:
+    def __call__(self, *grad_outputs: Tensor | None) -> Any:
         """Return the gradients of the inputs for those of the outputs: one as itself, several as a tuple.
 
         Hooks are not called, and saved values are kept. Raises TypeError for another number of gradients.
@@ -239,7 +241,7 @@ def as_caller(call: Callable[..., Any], *args: Any) -> Any:
         STATE.set(state)
 
 
-def _check_hook(hook: Any, method: str) -> None:
+def _check_hook(hook: Callable[..., Any], method: str) -> None:
     if not callable(hook):
         raise TypeError(f"{method}(): argument 'hook' must be callable, not {type(hook).__name__}")
 
@@ -301,12 +303,12 @@ class AccumulateGrad(Node):
             _after_accumulation(variable)
 
 
-def sum_of_gradients(before: Any, grad: Any) -> Any:
+def sum_of_gradients(before: Tensor, grad: Tensor) -> Any:
     """Return the sum of two gradients of which one may be sparse: a dense one comes first."""
     return grad + before if before._tl_transformed and not grad._tl_transformed else before + grad
 
 
-def _after_accumulation(variable: Any) -> None:
+def _after_accumulation(variable: Tensor) -> None:
     for hook in tuple(variable._tl_post_accumulate_hooks.values()):
         result = as_caller(hook, variable)
         if result is not None:
@@ -318,7 +320,7 @@ def _after_accumulation(variable: Any) -> None:
             raise RuntimeError(f"Tensor post accumulate grad hooks should return None, and {name!r} returned a Tensor.")
 
 
-def _recorded_copy(grad: Any, variable: Any) -> Any:
+def _recorded_copy(grad: Tensor, variable: Tensor) -> Any:
     """Return a copy of a gradient, with its history, in the order of the leaf's elements: others may hold the gradient,
     as the caller of `backward` and a second leaf do, and who writes to `leaf.grad` does not mean theirs."""
     if grad._tl_transformed or grad._tl_data.strides == variable._tl_data.strides:
@@ -326,7 +328,7 @@ def _recorded_copy(grad: Any, variable: Any) -> Any:
     return wrap(PROVIDED.copy_array(grad._tl_data, variable._tl_data)).copy_(grad)
 
 
-def _detached(grad: Any) -> Any:
+def _detached(grad: Tensor) -> Any:
     if grad._tl_edge is None and not grad._tl_requires_grad and type(grad) is TensorBase._tl_plain:
         return grad
     return wrap(grad._tl_data)
@@ -343,12 +345,12 @@ class _Probe:
     _tl_data: Any
 
 
-def _counts(grad: Any) -> tuple[int, int]:
+def _counts(grad: Tensor) -> tuple[int, int]:
     return sys.getrefcount(grad), sys.getrefcount(grad._tl_data)
 
 
 def _calibrate() -> tuple[int, int]:
-    def through(grad: Any) -> Any:
+    def through(grad: Tensor) -> Any:
         return _counts(grad)
 
     class Applies:
@@ -365,13 +367,13 @@ def _calibrate() -> tuple[int, int]:
 _HELD_TENSOR, _HELD_ARRAY = _calibrate()
 
 
-def _stealable(grad: Any) -> bool:
+def _stealable(grad: Tensor) -> bool:
     tensor_count, array_count = _counts(grad)
     array = grad._tl_data
     return tensor_count <= _HELD_TENSOR and array_count <= _HELD_ARRAY and getattr(array, "base", 0) is None
 
 
-def leaf_edge(leaf: Any) -> Edge:
+def leaf_edge(leaf: Tensor) -> Edge:
     """Return the edge to the accumulator of a leaf, which the leaf keeps from its first use on."""
     meta = leaf._tl_meta
     if meta is None:
@@ -408,7 +410,7 @@ def _no_leaf() -> None:
     return None
 
 
-def _nowhere(tensor: Any) -> Edge:
+def _nowhere(tensor: Tensor) -> Edge:
     """Return the edge of a view that was made outside the history of its base, which requires grad.
 
     The view requires grad as its base does, and what is computed from it is recorded, but no gradient leads from it to
@@ -457,7 +459,7 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
 
-def get_gradient_edge(tensor: Any) -> GradientEdge:
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """Return the place of `tensor` in the graph; `grad` and `backward` take it for the tensor.
 
     It does not keep the values of a non-leaf alive. Raises RuntimeError when the tensor requires no grad.
@@ -500,7 +502,7 @@ def unpack(saved: Any, edge: Edge | None, node: Node) -> Any:
     return tensor if edge is None else _attached(tensor, edge, counter)
 
 
-def _attached(tensor: Any, edge: Edge | None, counter: Any) -> Any:
+def _attached(tensor: Tensor, edge: Edge | None, counter: list[int] | None) -> Any:
     if edge is not None:
         # The history, used by formulas of a backward that is itself recorded, and by nothing else.
         tensor._tl_edge = edge

@@ -36,8 +36,9 @@ class NodeObserver(TorchFunctionMode, abc.ABC):
         """Observe a new node."""
 
     def __torch_function__(
-        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:  # fmt: skip
         start = next_sequence_number()
         result = func(*args, **(kwargs or {}))
         stack = [edge_of(t) for t in instances((result, args[:1]), TensorBase) if t._tl_tracked]

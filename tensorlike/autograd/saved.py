@@ -76,7 +76,7 @@ class saved_tensors_hooks(NodeObserver):
             return saved
         return self.pack(*saved, node)
 
-    def pack(self, array: Any, counter: Any, version: int, node: Node) -> Packed:
+    def pack(self, array: Any, counter: list[int] | None, version: int, node: Node) -> Packed:
         """Pack a saved value by the hook and return its replacement."""
         tensor = wrap(array)
         seen = tensor._tl_counter = [0]

@@ -132,7 +132,7 @@ class TensorBase(Storage):
     #: Whether this tensor belongs to a transform: see tensorlike/transforms.
     _tl_transformed: ClassVar[bool] = False
 
-    def _tl_seed(self, gradient: Any) -> Any:
+    def _tl_seed(self, gradient: Tensor) -> Any:
         """Return the gradient that backward starts with for this tensor, as its type has gradients."""
         return gradient
 
@@ -178,7 +178,7 @@ def wrap_as(cls: type, array: Any) -> Any:
     return tensor
 
 
-def move_state(source: Any, cls: type) -> Any:
+def move_state(source: Tensor, cls: type) -> Any:
     """Return a tensor of the type `cls`, which has slots of its own, with the state and attributes of `source`.
 
     For a tensor without other references: its class cannot be changed in place.

@@ -16,7 +16,7 @@ __all__ = ["Variable", "VariableMeta"]
 class VariableMeta(type):
     """The class of `Variable`: every tensor is an instance of that."""
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, TensorBase)
 
 

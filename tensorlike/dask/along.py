@@ -15,6 +15,7 @@ from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.operations.indexing import sorting
 from tensorlike.operations.reductions import scans, softmax, statistics
+from tensorlike.tensor import Tensor
 
 from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, rule, sample_of
 from .mapping import on_chunks
@@ -23,7 +24,7 @@ from .recording import arguments, computed
 from .tasks import ChunkCall, ChunkFunction, Place
 
 
-def check_whole(form: Form, tensor: Any, dims: Sequence[int]) -> None:
+def check_whole(form: Form, tensor: Tensor, dims: Sequence[int]) -> None:
     """Raise for dimensions that a function needs in one chunk and that are in several."""
     cut = [d for d in dims if tensor._tl_data.array.numblocks[d] > 1]
     if cut:
@@ -58,7 +59,7 @@ def whole_dims(
     return type(sample)(found) if several else found[0]
 
 
-def _one_dim(form: Form, given: dict[str, Any], tensor: Any, default: Any = None) -> int | None:
+def _one_dim(form: Form, given: dict[str, Any], tensor: Tensor, default: int | None = None) -> int | None:
     dim = given.get("dim", default)
     return None if dim is None else int(dim) % max(tensor._tl_data.ndim, 1)
 
@@ -72,7 +73,7 @@ class _Last(ChunkFunction):
     def __init__(self, dim: int) -> None:
         self.dim = dim
 
-    def __call__(self, tensor: Any) -> Any:
+    def __call__(self, tensor: Tensor) -> Any:
         return tensor.narrow(self.dim, tensor.shape[self.dim] - 1, 1) if tensor.shape[self.dim] else None
 
 
@@ -82,7 +83,7 @@ class _Carried(ChunkFunction):
     def __init__(self, combine: Callable[..., Any]) -> None:
         self.combine = combine
 
-    def __call__(self, before: Any, tensor: Any) -> Any:
+    def __call__(self, before: Any, tensor: Tensor) -> Any:
         if before is None or tensor is None:
             return tensor if before is None else before
         return self.combine(before, tensor)
@@ -288,7 +289,7 @@ class _Gather(ChunkFunction):
     def __init__(self, dim: int) -> None:
         self.dim = dim
 
-    def __call__(self, tensor: Any, index: Any) -> Any:
+    def __call__(self, tensor: Tensor, index: Any) -> Any:
         return tl.gather(tensor, self.dim, index)
 
 

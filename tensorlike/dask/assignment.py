@@ -55,7 +55,7 @@ def _setitem(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     take_over(form, target, tl.where(mask, filled, before))
 
 
-def _region(tensor: Any, index: Any) -> tuple[slice, ...]:
+def _region(tensor: Tensor, index: Any) -> tuple[slice, ...]:
     """Return an index of slices and numbers as slices, one for each dimension."""
     items = [i for i in (index if isinstance(index, tuple) else (index,)) if i is not None]
     if not any(i is Ellipsis for i in items):

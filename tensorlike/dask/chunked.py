@@ -13,8 +13,8 @@ the errors of wrong arguments) is found by calling the public function on a samp
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 from weakref import ref
 
 import numpy as np
@@ -35,11 +35,15 @@ from .collection import ChunkedCollection
 from .gradients import answer_grad
 
 if TYPE_CHECKING:  # Given by late_names.py, when these modules are loaded.
+    import dask.array as da
+
     from .creation import filled
     from .elementwise import elementwise
     from .inplace import rebound, share, turned_into
     from .mapping import like_output, map_chunks
 
+#: How dimensions are cut, as Dask takes it: sizes, all sizes, a word, or one of these for each dimension.
+ChunksLike: TypeAlias = "int | str | Sequence[int | str | tuple[int, ...] | None] | Mapping[int, Any]"
 #: The methods and properties of tensors, for giving them rules.
 Method: Any = Tensor
 
@@ -58,7 +62,7 @@ class Chunks(Described):
     tensorlike_backend = _Nowhere()
     reason = f"cannot be used on it: {_ADVICE}"
 
-    def __init__(self, array: Any, sample: Any) -> None:
+    def __init__(self, array: da.Array, sample: Tensor) -> None:
         self.array, self.sample = array, sample
         inner = sample._tl_data
         self.dtype, self.device, self.words = inner.dtype, device_of(inner), "a tensor in chunks"
@@ -119,19 +123,19 @@ class ChunkedTensor(ChunkedCollection, Tensor):
 
     # What the graph asks of a gradient.
 
-    def _tl_zeros(self, shape: Any, dtype: Any) -> Any:
+    def _tl_zeros(self, shape: Sequence[int], dtype: np.dtype[Any]) -> Any:
         return filled(self, shape, dtype, 0)
 
-    def _tl_ones(self, shape: Any, dtype: Any) -> Any:
+    def _tl_ones(self, shape: Any, dtype: np.dtype[Any]) -> Any:
         return filled(self, shape, dtype, 1)
 
-    def _tl_seed(self, gradient: Any) -> Any:
+    def _tl_seed(self, gradient: Tensor) -> Any:
         return like_output(gradient, self)
 
     def _tl_zeros_maker(self) -> Callable[..., Any]:
         return lambda shape, dtype: self._tl_zeros(shape, dtype)._tl_data
 
-    def _tl_cast(self, dtype: Any) -> Any:
+    def _tl_cast(self, dtype: np.dtype[Any]) -> Any:
         return self.to(dtype_of(dtype))
 
 
@@ -144,11 +148,11 @@ class AsType:
     def __init__(self, cls: type) -> None:
         self.cls = cls
 
-    def __call__(self, tensor: Any) -> Any:
+    def __call__(self, tensor: Tensor) -> Any:
         return tensor.as_subclass(self.cls)
 
 
-def chunked(array: Any, sample: Any) -> Any:
+def chunked(array: da.Array, sample: Tensor) -> Any:
     """Return the chunked tensor of a dask array of tensors; `sample` has the type, dtype and rank of the chunks.
 
     Raises RuntimeError for more elements than 64-bit integers count.
@@ -167,12 +171,12 @@ def chunked(array: Any, sample: Any) -> Any:
     return result
 
 
-def is_chunked(value: Any) -> bool:
+def is_chunked(value: object) -> bool:
     """Return whether `value` is a chunked tensor."""
     return isinstance(value, ChunkedTensor)
 
 
-def sample_of(value: Any) -> Any:
+def sample_of(value: Tensor) -> Any:
     """Return a tensor like `value`, a chunked tensor or not, with at most one element along each dimension."""
     if isinstance(value, ChunkedTensor):
         data = value._tl_data
@@ -182,7 +186,7 @@ def sample_of(value: Any) -> Any:
         return value.detach()[(slice(0, 1),) * value.dim()]
 
 
-def called(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+def called(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Call a function with a sample for each tensor: its errors come before any work, and what it returns is like the
     result.
     """
@@ -223,7 +227,7 @@ def refused(form: Form, why: str = "") -> NotImplementedError:
     return NotImplementedError(f"{name_of(form)}() of a tensor in chunks: {reason}; {_ADVICE}")
 
 
-def answer(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def answer(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute a call with tensors in chunks: see Note [Tensors in chunks are a tensor-like type]."""
     form = form_of(func)
     if form is None:
@@ -250,7 +254,7 @@ def answer(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     raise refused(form)
 
 
-def shared(found: Any, args: tuple[Any, ...]) -> Any:
+def shared(found: Tensor | tuple[Tensor, ...], args: tuple[Any, ...]) -> Any:
     """Return the results of a view, which would share memory with the first operand, known as such."""
     for result in instances(found, ChunkedTensor):
         share(result, args[0])
@@ -265,6 +269,6 @@ def number_needed(form: Form) -> NoReturn:
     )
 
 
-def numpy_meta(ndim: int, dtype: Any) -> Any:
+def numpy_meta(ndim: int, dtype: np.dtype[Any]) -> Any:
     """Return the array that tells dask of the rank and dtype of an array of tensors."""
     return np.empty((0,) * ndim, dtype)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import dask
 import dask.array as da
@@ -19,12 +19,15 @@ from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.pytree import leaves, map_leaves
 from tensorlike.operations.shape.joining import cat
 from tensorlike.tensor.device import device
+from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dtypes import dtype
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.tensor import Tensor
 
 from .tasks import only
 
 if TYPE_CHECKING:  # Given by late_names.py, when these modules are loaded.
+    from .chunked import ChunksLike
     from .mapping import compute_chunk_sizes, map_chunks, rebuilt
     from .reading import to_dask
     from .shaping import rechunked
@@ -94,7 +97,7 @@ class ChunkedCollection:
         found: tuple[int, ...] = self._tl_data.array.chunksize
         return found
 
-    def rechunk(self, chunks: Any = "auto", **options: Any) -> Any:
+    def rechunk(self, chunks: ChunksLike = "auto", **options: Any) -> Any:
         """Return the tensor in other chunks, `chunks` as dask takes them: `x.rechunk({0: -1, 1: "auto"})`.
 
         Gradients come back in the chunks that they have where they come from. Raises ValueError for chunks that do not
@@ -102,7 +105,7 @@ class ChunkedCollection:
         """
         return rechunked(self, chunks, options)
 
-    def map_chunks(self, function: Any, *args: Any, **options: Any) -> Any:
+    def map_chunks(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """Return the tensor with `function` applied to each chunk: see `tensorlike.dask.map_chunks`."""
         return map_chunks(function, self, *args, **options)
 
@@ -121,7 +124,7 @@ class ChunkedCollection:
         """Write the chunks to a Zarr array: the arguments are those of `dask.array.to_zarr`."""
         return da.to_zarr(to_dask(self), *args, **options)
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         me: Any = self
         if me._tl_edge is not None:
             raise RuntimeError(
@@ -140,7 +143,7 @@ def compute(*values: Any, **options: Any) -> tuple[Any, ...]:
     return _at_once(dask.compute, values, options)
 
 
-def persist(*values: Any, **options: Any) -> tuple[Any, ...]:
+def persist(*values: Tensor, **options: Any) -> tuple[Any, ...]:
     """Compute several tensors in chunks at once and keep their chunks, in memory or on the cluster."""
     return _at_once(dask.persist, values, options)
 
@@ -172,8 +175,9 @@ def _joined(blocks: Any, ndim: int, dim: int = 0) -> tuple[Any, bool]:
 
 
 def _persisted(
-    graph: Mapping[Any, Any], rebuild: Any, extra: tuple[Any, ...], sample: Any, requires_grad: bool, **options: Any
-) -> Any:
+    graph: Mapping[Any, Any], rebuild: Callable[..., Any], extra: tuple[Any, ...], sample: Tensor, requires_grad: bool,
+    **options: Any,
+) -> Any:  # fmt: skip
     return rebuilt(rebuild(graph, *extra, **options), sample, requires_grad)
 
 
@@ -181,7 +185,7 @@ def _persisted(
 
 
 @concatenate_lookup.register(Tensor)  # type: ignore[untyped-decorator]
-def _concatenated(tensors: Any, axis: int = 0) -> Any:
+def _concatenated(tensors: Sequence[Tensor], axis: int = 0) -> Any:
     return cat(list(tensors), axis)
 
 
@@ -191,11 +195,11 @@ def _bytes_of(tensor: Any) -> int:
 
 
 @normalize_token.register((dtype, device))  # type: ignore[untyped-decorator]
-def _token_of_name(value: Any) -> Any:
+def _token_of_name(value: Device | Dtype) -> Any:
     return (type(value).__name__, str(value))
 
 
-def _token_of_function(function: Any) -> Any:
+def _token_of_function(function: Callable[..., Any]) -> Any:
     form = form_of(function)
     return normalize_token(function.__reduce__()) if form is None else ("function", form.full_name)
 
@@ -205,7 +209,7 @@ if type(cat) is not FunctionType:  # Of the native core.
 
 
 @normalize_token.register(Tensor)  # type: ignore[untyped-decorator]
-def _token_of(tensor: Any) -> Any:
+def _token_of(tensor: Tensor) -> Any:
     if isinstance(tensor, ChunkedCollection):
         return tensor.__dask_tokenize__()
     return (type(tensor).__module__, type(tensor).__qualname__, normalize_token(tensor._tl_data), tokenize(

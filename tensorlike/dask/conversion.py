@@ -8,6 +8,7 @@ from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.operations.elementwise import complexes
 from tensorlike.operations.memory import placement
 from tensorlike.operations.shape import reshaping
+from tensorlike.tensor import Tensor
 
 from .chunked import Method, called, chunked, is_chunked, name_of, refused, rule
 from .inplace import share
@@ -40,7 +41,7 @@ def _converted(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         return tensor
     result = mapped(name_of(form), Method.to, (tensor.detach(),), {"dtype": sample.dtype, "device": sample.device})
 
-    def backward(grad: Any) -> Any:
+    def backward(grad: Tensor) -> Any:
         return (
             grad.to(dtype=before, device=there) if not grad.is_complex() or before.is_complex else grad.real.to(before)
         )

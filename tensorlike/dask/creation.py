@@ -12,17 +12,20 @@ from dask.layers import ArrayBlockIdDep, ArrayChunkShapeDep, ArraySliceDep
 
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
+from tensorlike.tensor import Tensor
 from tensorlike.tensor.creation import filled as of_tensors
 from tensorlike.tensor.device import as_device
+from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dims import size_argument
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import dtype_of
 
-from .chunked import Method, called, chunked, is_chunked, numpy_meta, rule
+from .chunked import ChunksLike, Method, called, chunked, is_chunked, numpy_meta, rule
 from .recording import arguments
 from .tasks import ChunkCall, ChunkFunction, Place
 
 
-def chunks_for(name: str, shape: Any, chunks: Any, dtype: Any) -> Any:
+def chunks_for(name: str, shape: int | Sequence[int], chunks: ChunksLike, dtype: np.dtype[Any]) -> Any:
     """Return the chunks of a shape as dask has them. Raises RuntimeError or ValueError for sizes that are none."""
     sizes = size_argument(shape, name)
     for n in sizes:
@@ -38,7 +41,10 @@ def chunks_for(name: str, shape: Any, chunks: Any, dtype: Any) -> Any:
         ) from None
 
 
-def in_chunks(name: str, call: Callable[..., Any], chunks: Any, sample: Any, *, of: type = ArrayChunkShapeDep) -> Any:
+def in_chunks(
+    name: str, call: Callable[..., Any], chunks: tuple[tuple[int, ...], ...], sample: Tensor, *,
+    of: type = ArrayChunkShapeDep,
+) -> Any:  # fmt: skip
     """Return the chunked tensor whose chunks `call(shape)` makes, each of its own shape, or of its slices."""
     numbers = tuple(range(len(chunks)))
     array = da.blockwise(
@@ -59,14 +65,14 @@ def in_chunks(name: str, call: Callable[..., Any], chunks: Any, sample: Any, *, 
 class Filled(ChunkFunction):
     """Makes a chunk of one value, of the type of chunk that `like` has."""
 
-    def __init__(self, like: Any, value: Any, dtype: Any) -> None:
+    def __init__(self, like: Tensor, value: complex, dtype: Dtype) -> None:
         self.like, self.value, self.dtype = like, value, dtype
 
     def __call__(self, shape: tuple[int, ...]) -> Any:
         return self.like.new_full(shape, self.value, dtype=self.dtype)
 
 
-def filled(like: Any, shape: Any, dtype: Any, value: Any) -> Any:
+def filled(like: Tensor, shape: Sequence[int], dtype: np.dtype[Any], value: complex) -> Any:
     """Return a chunked tensor of one value, in the chunks of `like` where it has its shape."""
     data = like._tl_data
     wanted = dtype_of(dtype)
@@ -87,8 +93,9 @@ class _Made(ChunkFunction):
 
 
 def _made(
-    name: str, factory: Any, size: Any, rest: Any, chunks: Any, dtype: Any, device: Any, requires_grad: bool
-) -> Any:
+    name: str, factory: Callable[..., Any], size: Any, rest: Any, chunks: ChunksLike, dtype: Dtype | None,
+    device: Device | str | None, requires_grad: bool,
+) -> Any:  # fmt: skip
     where = as_device(device, name) if device is not None else None
     shape = size_argument(size, name)
     sample = factory((1,) * len(shape), *rest, dtype=dtype, device=where)
@@ -98,24 +105,33 @@ def _made(
     return result.requires_grad_() if requires_grad else result
 
 
-def zeros(*size: Any, chunks: Any = "auto", dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def zeros(
+    *size: int | Sequence[int], chunks: ChunksLike = "auto", dtype: Dtype | None = None,
+    device: Device | str | None = None, requires_grad: bool = False,
+) -> Any:  # fmt: skip
     """Return a chunked tensor of zeros; `chunks` is as dask takes it: a size, sizes for each dimension, or "auto"."""
     return _made("zeros", tl.zeros, size, (), chunks, dtype, device, requires_grad)
 
 
-def ones(*size: Any, chunks: Any = "auto", dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def ones(
+    *size: int | Sequence[int], chunks: ChunksLike = "auto", dtype: Dtype | None = None,
+    device: Device | str | None = None, requires_grad: bool = False,
+) -> Any:  # fmt: skip
     """Return a chunked tensor of ones, as `zeros` does of zeros."""
     return _made("ones", tl.ones, size, (), chunks, dtype, device, requires_grad)
 
 
-def empty(*size: Any, chunks: Any = "auto", dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def empty(
+    *size: int | Sequence[int], chunks: ChunksLike = "auto", dtype: Dtype | None = None,
+    device: Device | str | None = None, requires_grad: bool = False,
+) -> Any:  # fmt: skip
     """Return a chunked tensor whose elements are not initialised."""
     return _made("empty", tl.empty, size, (), chunks, dtype, device, requires_grad)
 
 
 def full(
-    size: Sequence[int], fill_value: Any, *, chunks: Any = "auto", dtype: Any = None, device: Any = None,
-    requires_grad: bool = False,
+    size: Sequence[int], fill_value: complex, *, chunks: ChunksLike = "auto", dtype: Dtype | None = None,
+    device: Device | str | None = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip
     """Return a chunked tensor of one number."""
     return _made("full", tl.full, (tuple(size),), (fill_value,), chunks, dtype, device, requires_grad)
@@ -124,12 +140,12 @@ def full(
 class _Range(ChunkFunction):
     """Makes a chunk of evenly spaced numbers."""
 
-    def __init__(self, start: Any, step: Any, end: Any, count: int, dtype: Any, device: Any) -> None:
+    def __init__(self, start: float, step: float, end: float | None, count: int, dtype: Dtype, device: Any) -> None:
         self.start, self.step, self.end, self.count, self.dtype, self.device = start, step, end, count, dtype, device
 
     def __call__(self, slices: tuple[slice, ...]) -> Any:
         first, last = slices[0].start, slices[0].stop
-        options = {"device": self.device}
+        options: dict[str, Any] = {"device": self.device}
         if self.dtype.is_floating_point:
             places = tl.arange(first, last, dtype=tl.float64, **options)
             values = places * self.step + self.start
@@ -140,8 +156,8 @@ class _Range(ChunkFunction):
 
 
 def arange(
-    start: Any, end: Any = None, step: Any = 1, *, chunks: Any = "auto", dtype: Any = None, device: Any = None,
-    requires_grad: bool = False,
+    start: Any, end: float | None = None, step: Any = 1, *, chunks: ChunksLike = "auto", dtype: Dtype | None = None,
+    device: Device | str | None = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip
     """Return the numbers from `start` to `end`, the latter left out, in steps; `arange(end)` begins at 0."""
     if end is None:
@@ -165,8 +181,8 @@ def arange(
 
 
 def linspace(
-    start: float, end: float, steps: int, *, chunks: Any = "auto", dtype: Any = None, device: Any = None,
-    requires_grad: bool = False,
+    start: float, end: float, steps: int, *, chunks: ChunksLike = "auto", dtype: Dtype | None = None,
+    device: Device | str | None = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip
     """Return `steps` evenly spaced numbers from `start` to `end`, both included."""
     sample = tl.linspace(start, end, 1, dtype=dtype, device=device)
@@ -181,7 +197,7 @@ def linspace(
 class _Eye(ChunkFunction):
     """Makes a chunk of a matrix with ones on its diagonal."""
 
-    def __init__(self, dtype: Any, device: Any) -> None:
+    def __init__(self, dtype: Dtype, device: Device | str | None) -> None:
         self.dtype, self.device = dtype, device
 
     def __call__(self, slices: tuple[slice, ...]) -> Any:
@@ -190,8 +206,8 @@ class _Eye(ChunkFunction):
 
 
 def eye(
-    n: int, m: int | None = None, *, chunks: Any = "auto", dtype: Any = None, device: Any = None,
-    requires_grad: bool = False,
+    n: int, m: int | None = None, *, chunks: ChunksLike = "auto", dtype: Dtype | None = None,
+    device: Device | str | None = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip
     """Return a matrix of `n` rows and `m` columns with ones on its diagonal and zeros elsewhere."""
     sample = tl.eye(1, dtype=dtype, device=device)
@@ -204,7 +220,7 @@ def eye(
 
 
 def from_function(
-    function: Callable[..., Any], shape: Sequence[int], *, chunks: Any = "auto", dtype: Any = None
+    function: Callable[..., Any], shape: Sequence[int], *, chunks: ChunksLike = "auto", dtype: Dtype | None = None
 ) -> Any:
     """Return the tensor whose chunk in `slices` is `function(slices)`, a tensor of any tensor-like type.
 
@@ -230,10 +246,10 @@ def from_function(
 class _Converted(ChunkFunction):
     """Calls a function and converts its result to a dtype."""
 
-    def __init__(self, function: Callable[..., Any], dtype: Any) -> None:
+    def __init__(self, function: Callable[..., Any], dtype: Dtype) -> None:
         self.function, self.dtype = function, dtype
 
-    def __call__(self, slices: Any) -> Any:
+    def __call__(self, slices: tuple[slice, ...]) -> Any:
         return self.function(slices).to(self.dtype)
 
 
@@ -280,7 +296,7 @@ def _new(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return found.requires_grad_() if given.get("requires_grad") else found
 
 
-def in_parts(name: str, call: Callable[..., Any], parts: Sequence[Any], chunks: Any, sample: Any) -> Any:
+def in_parts(name: str, call: Callable[..., Any], parts: Sequence[Any], chunks: Any, sample: Tensor) -> Any:
     """Return the chunked tensor whose chunk k of the first dimension is `call(parts[k])`; the others are whole."""
     from dask.highlevelgraph import HighLevelGraph
     from dask.tokenize import tokenize

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from tensorlike._library_name import LIBRARY
 from tensorlike._originals import tl
@@ -30,6 +30,9 @@ from .steps import (
     value_and_gradients,
     versions_differ,
 )
+
+if TYPE_CHECKING:
+    import dask.array as da
 
 #: Clients whose workers were asked for their version.
 _checked: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -204,7 +207,7 @@ class DataParallel:
     def __repr__(self) -> str:
         return f"DataParallel({type(self.module).__name__}, reduction={self.reduction!r}, buffers={self.buffers!r})"
 
-    def __call__(self, client: Any, *arrays: Any) -> Any:
+    def __call__(self, client: Any, *arrays: da.Array) -> Any:
         """Return the loss over all chunks of `arrays`, and add its gradients to those of the parameters.
 
         `client` is a `distributed.Client`. None stands for the client that this process made last, and where there is

@@ -29,7 +29,7 @@ from .tasks import ChunkCall, ChunkFunction, Place
 # ---------------------------------------------------------------------------------------------------- integers, slices
 
 
-def part(tensor: Any, index: tuple[Any, ...]) -> Any:
+def part(tensor: Tensor, index: tuple[Any, ...]) -> Any:
     """Return the part of a tensor at an index of slices with positive steps, one for each dimension."""
     array = tensor._tl_data.array
     before = array.shape
@@ -37,7 +37,7 @@ def part(tensor: Any, index: tuple[Any, ...]) -> Any:
     return step("SliceBackward0", like(tensor, found), (tensor,), lambda grad: placed(grad, before, index))
 
 
-def placed(tensor: Any, shape: tuple[int, ...], index: tuple[slice, ...]) -> Any:
+def placed(tensor: Tensor, shape: tuple[int, ...], index: tuple[slice, ...]) -> Any:
     """Return zeros of a shape with `tensor` at an index of slices, one for each dimension."""
     result = tensor
     for dim, (size, cut) in enumerate(zip(shape, index, strict=True)):
@@ -83,7 +83,7 @@ class _Spread(ChunkFunction):
     def __init__(self, dim: int, stride: int, last: int) -> None:
         self.dim, self.stride, self.last = dim, stride, last
 
-    def __call__(self, index: tuple[int, ...], tensor: Any) -> Any:
+    def __call__(self, index: tuple[int, ...], tensor: Tensor) -> Any:
         shape = list(tensor.shape)
         shape[self.dim] = shape[self.dim] * self.stride - (self.stride - 1 if index[self.dim] == self.last else 0)
         result = tensor.new_zeros(tuple(shape))
@@ -195,14 +195,14 @@ def _dims_of(item: Any) -> int:
     return int(item.dim()) if isinstance(item, Tensor) and item.dtype.numpy_dtype.kind == "b" else 1
 
 
-def _by_several(form: Form, tensor: Any, tensors: list[tuple[int, Any]]) -> Any:
+def _by_several(form: Form, tensor: Tensor, tensors: list[tuple[int, Any]]) -> Any:
     raise refused(form, "it takes one index tensor at a time: index one dimension after the other")
 
 
 # -------------------------------------------------------------------------------------------------------------- masks
 
 
-def _by_mask(form: Form, tensor: Any, mask: Any, where: int) -> Any:
+def _by_mask(form: Form, tensor: Tensor, mask: Tensor, where: int) -> Any:
     shape = tuple(tensor._tl_data.array.shape)
     covered = shape[where : where + mask.dim()]
     if tuple(mask._tl_data.array.shape if is_chunked(mask) else mask.shape) != covered:
@@ -228,7 +228,7 @@ def _by_mask(form: Form, tensor: Any, mask: Any, where: int) -> Any:
     return _masked(form, tensor, mask)
 
 
-def _masked(form: Form, tensor: Any, mask: Any) -> Any:
+def _masked(form: Form, tensor: Tensor, mask: Tensor) -> Any:
     if tensor.requires_grad:
         raise refused(
             form, "how many elements a mask in chunks chooses is not known, and the gradient needs it: use where() or "

@@ -25,6 +25,8 @@ from tensorlike.tensor.tensor import Tensor
 from .chunked import Method, called, is_chunked, refused, rule
 
 if TYPE_CHECKING:  # Given by late_names.py, when these modules are loaded.
+    import numpy as np
+
     from .recording import kept, step
 
 
@@ -83,7 +85,7 @@ def check_writable(form: Form, target: Any) -> None:
         )
 
 
-def take_over(form: Form, target: Any, result: Any) -> Any:
+def take_over(form: Form, target: Tensor, result: Tensor) -> Any:
     """Bind a chunked tensor to the elements and the history of `result`, and return it."""
     if tuple(result._tl_data.array.shape) != tuple(target._tl_data.array.shape):
         raise RuntimeError(
@@ -97,7 +99,7 @@ def take_over(form: Form, target: Any, result: Any) -> Any:
     return bound(target, result)
 
 
-def bound(target: Any, result: Any) -> Any:
+def bound(target: Tensor, result: Tensor) -> Any:
     """Bind a chunked tensor to the elements and the history of another one, and return it."""
     target._tl_data = result._tl_data
     version_counter(target)[0] += 1
@@ -107,7 +109,7 @@ def bound(target: Any, result: Any) -> Any:
     return target
 
 
-def _check_cast(form: Form, found: Any, wanted: Any) -> None:
+def _check_cast(form: Form, found: np.dtype[Any], wanted: np.dtype[Any]) -> None:
     ranks = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
     if ranks.get(found.kind, 0) > ranks.get(wanted.kind, 0):
         raise RuntimeError(
@@ -128,7 +130,7 @@ def _copy(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return take_over(form, target, _in_place_of(target, result.expand(tuple(target.shape))))
 
 
-def _in_place_of(target: Any, result: Any) -> Any:
+def _in_place_of(target: Tensor, result: Tensor) -> Any:
     """Return `result` recorded as the replacement of the elements of `target`, whose gradient is zero."""
     fresh = kept(result)
     fresh._tl_edge, fresh._tl_tracked = None, False

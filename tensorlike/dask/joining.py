@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import dask.array as da
@@ -32,7 +32,7 @@ def joined(tensors: Sequence[Any], dim: int) -> Any:
     found = da.concatenate(arrays, dim, allow_unknown_chunksizes=True) if len(arrays) > 1 else arrays[0]
     sizes = [a.shape[dim] for a in arrays]
 
-    def backward(grad: Any) -> tuple[Any, ...]:
+    def backward(grad: Tensor) -> tuple[Any, ...]:
         starts = [0]
         for n in sizes:
             starts.append(starts[-1] + n)
@@ -63,7 +63,7 @@ def _cat(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return joined(kept, where)
 
 
-def _size(tensor: Any, dim: int) -> Any:
+def _size(tensor: Tensor, dim: int) -> Any:
     return (tensor._tl_data.array if is_chunked(tensor) else tensor).shape[dim]
 
 
@@ -85,7 +85,7 @@ def _stack(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return joined(wide, where)
 
 
-def _cuts(tensor: Any, dim: int, sizes: Sequence[int]) -> tuple[Any, ...]:
+def _cuts(tensor: Tensor, dim: int, sizes: Sequence[int]) -> tuple[Any, ...]:
     starts = [0]
     for n in sizes:
         starts.append(starts[-1] + n)
@@ -173,7 +173,7 @@ def _at_least(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return shaped[0] if len(args) == 1 and isinstance(args[0], Tensor) else shaped
 
 
-def _reshaped_as(function: Any, tensor: Any) -> Any:
+def _reshaped_as(function: Callable[..., Any], tensor: Tensor) -> Any:
     """Return a tensor in the shape in which a function returns an ordinary one."""
     if not is_chunked(tensor):
         return function(tensor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import dask.array as da
@@ -11,6 +11,7 @@ import numpy as np
 
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
+from tensorlike.tensor import Tensor
 
 from .along import check_whole
 from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, rule
@@ -23,7 +24,7 @@ L: Any = tl.linalg
 Shape = tuple[int, ...]
 
 
-def _square(m: int, n: int, given: Any) -> list[Shape]:
+def _square(m: int, n: int, given: Mapping[str, Any]) -> list[Shape]:
     return [(m, n)]
 
 
@@ -46,7 +47,7 @@ _SHAPES: dict[Any, Callable[[int, int, Any], list[Shape]]] = {
 }
 
 
-def _matrix_of_one(tensor: Any) -> Any:
+def _matrix_of_one(tensor: Tensor) -> Any:
     """Return a sample of one matrix of one element, which every decomposition takes."""
     return tensor._tl_data.sample * 0 + 1
 
@@ -69,7 +70,7 @@ def _of_matrices(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     return _placed(form, function, tensor, rest, sample, shapes)
 
 
-def _placed(form: Form, function: Any, tensor: Any, rest: Any, sample: Any, shapes: Sequence[Shape]) -> Any:
+def _placed(form: Form, function: Any, tensor: Tensor, rest: Any, sample: Tensor, shapes: Sequence[Shape]) -> Any:
     """Return the results of a function of each matrix, of the given shapes."""
     ndim = tensor.dim()
     numbers = tuple(range(ndim))
@@ -94,7 +95,7 @@ _SHAPES_OF = {operation_of(function): shapes for function, shapes in _SHAPES.ite
 # ------------------------------------------------------------------------------------------- matrices in chunks of rows
 
 
-def _tall(form: Form, tensor: Any) -> None:
+def _tall(form: Form, tensor: Tensor) -> None:
     """Raise for a matrix that is not in chunks of whole rows, more of them than columns."""
     if tensor.dim() != 2:
         raise refused(form, "it takes one matrix in chunks of rows, or batches of matrices in one chunk each")
@@ -150,11 +151,11 @@ def _svd(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     )
 
 
-def _arrays(array: Any) -> Any:
+def _arrays(array: da.Array) -> Any:
     return array.map_blocks(array_in, dtype=array.dtype, meta=numpy_meta(array.ndim, array.dtype))
 
 
-def _tensors(array: Any, sample: Any) -> Any:
+def _tensors(array: da.Array, sample: Tensor) -> Any:
     """Return the chunked tensor of a dask array of arrays that dask computes by itself."""
     found = array.map_blocks(
         chunk_from, dtype=sample._tl_data.dtype, meta=numpy_meta(array.ndim, sample._tl_data.dtype)
@@ -236,7 +237,7 @@ class _FullRank(ChunkFunction):
         self.rows, self.columns = rows, columns
         self.__name__ = "lstsq"
 
-    def __call__(self, r: Any) -> Any:
+    def __call__(self, r: Tensor) -> Any:
         sizes = r.diagonal().abs()
         if tuple(r.shape) == (self.columns, self.columns) and sizes.numel():
             smallest = sizes.max() * tl.finfo(r.dtype).eps * self.rows

@@ -11,6 +11,7 @@ from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form
 from tensorlike.operations.indexing import gather
+from tensorlike.tensor import Tensor
 from tensorlike.tensor.dims import one_dim
 
 from .chunked import chunked, is_chunked, numpy_meta, rule
@@ -21,7 +22,7 @@ from .tasks import ChunkCall, ChunkFunction, Place
 from .tree import Sum, tree
 
 
-def picked_rows(form: Form, tensor: Any, index: Any, dim: int) -> Any:
+def picked_rows(form: Form, tensor: Tensor, index: Any, dim: int) -> Any:
     """Return the elements at the places of an index tensor along one dimension."""
     array = tensor._tl_data.array
     size = array.shape[dim]
@@ -48,7 +49,7 @@ def _numbers(form: Form, index: Any) -> Any:
     return None if is_chunked(index) else np.asarray(index.detach()._tl_data).astype(np.int64)
 
 
-def _gathered(array: Any, rows: Any, dim: int) -> Any:
+def _gathered(array: da.Array, rows: np.ndarray[Any, Any], dim: int) -> Any:
     """Return the dask array of rows: each block of the result takes its rows from the blocks that have them."""
     import itertools
 
@@ -90,17 +91,17 @@ def _gathered(array: Any, rows: Any, dim: int) -> Any:
 class _PickRows(ChunkFunction):
     """Takes rows of several chunks and puts them in order."""
 
-    def __init__(self, dim: int, local: Any, places: Any) -> None:
+    def __init__(self, dim: int, local: list[np.ndarray[Any, Any]], places: Any) -> None:
         self.dim, self.local, self.places = dim, local, places
 
-    def __call__(self, *tensors: Any) -> Any:
+    def __call__(self, *tensors: Tensor) -> Any:
         parts = [t.index_select(self.dim, tl.from_numpy(rows)) for t, rows in zip(tensors, self.local, strict=True)]
         return (parts[0] if len(parts) == 1 else tl.cat(parts, self.dim)).index_select(
             self.dim, tl.from_numpy(self.places)
         )
 
 
-def _scattered(grad: Any, rows: Any, dim: int, size: int) -> Any:
+def _scattered(grad: Any, rows: np.ndarray[Any, Any], dim: int, size: int) -> Any:
     """Return zeros with the rows of `grad` added at their places."""
     order = np.argsort(rows, kind="stable")
     kinds = np.unique(rows)
@@ -115,13 +116,13 @@ def _scattered(grad: Any, rows: Any, dim: int, size: int) -> Any:
     return _added(ordered, places, dim, size)
 
 
-def _with(tensor: Any, dim: int, size: int) -> tuple[int, ...]:
+def _with(tensor: Tensor, dim: int, size: int) -> tuple[int, ...]:
     shape = list(tensor._tl_data.array.shape)
     shape[dim] = size
     return tuple(shape)
 
 
-def _added(tensor: Any, places: Any, dim: int, size: int) -> Any:
+def _added(tensor: Tensor, places: Any, dim: int, size: int) -> Any:
     """Return zeros of `size` rows with those of `tensor` added at `places`, by a sum over the chunks."""
     array = tensor._tl_data.array
     ndim = array.ndim
@@ -140,7 +141,7 @@ def _added(tensor: Any, places: Any, dim: int, size: int) -> Any:
     return step("IndexAddBackward0", total, (tensor,), lambda grad: grad.index_select(dim, _tensor(places)))
 
 
-def _tensor(rows: Any) -> Any:
+def _tensor(rows: np.ndarray[Any, Any]) -> Any:
     return tl.from_numpy(rows)
 
 
@@ -150,7 +151,7 @@ class _AddRows(ChunkFunction):
     def __init__(self, dim: int, places: Any, starts: tuple[int, ...], size: int) -> None:
         self.dim, self.places, self.starts, self.size = dim, places, starts, size
 
-    def __call__(self, index: tuple[int, ...], tensor: Any) -> Any:
+    def __call__(self, index: tuple[int, ...], tensor: Tensor) -> Any:
         number = index[self.dim + 1]
         shape = list(tensor.shape)
         rows = self.places[self.starts[number] : self.starts[number + 1]]
@@ -158,7 +159,7 @@ class _AddRows(ChunkFunction):
         return tensor.new_zeros(tuple(shape)).index_add(self.dim, _tensor(rows), tensor).unsqueeze(self.dim + 1)
 
 
-def _picked_lazily(form: Form, tensor: Any, index: Any, dim: int) -> Any:
+def _picked_lazily(form: Form, tensor: Tensor, index: Any, dim: int) -> Any:
     """Return elements by an index tensor in chunks: each of its chunks takes what each chunk of the tensor has of it,
     and these are added up.
     """
@@ -175,7 +176,7 @@ def _picked_lazily(form: Form, tensor: Any, index: Any, dim: int) -> Any:
     return found if index.dim() == 1 else reshaped(found, (*shape[:dim], *index.shape, *shape[dim + 1 :]))
 
 
-def _looked_up(tensor: Any, index: Any, dim: int, size: int, back: Any = None) -> Any:
+def _looked_up(tensor: Tensor, index: Any, dim: int, size: int, back: Tensor | None = None) -> Any:
     """Return `tensor[..., index, ...]`, or with `back` the adding up of `tensor` at the places `index` in its shape."""
     ndim = tensor._tl_data.ndim
     source = tensor if back is None else back
@@ -198,7 +199,7 @@ def _looked_up(tensor: Any, index: Any, dim: int, size: int, back: Any = None) -
     return chunked(total, sample)
 
 
-def _either(one: Any, other: Any) -> Any:
+def _either(one: Tensor, other: Tensor) -> Any:
     return one | other if one.dtype == _bool() else one + other
 
 
@@ -212,7 +213,7 @@ class _Owned(ChunkFunction):
     def __init__(self, dim: int, starts: tuple[int, ...], size: int, back: bool) -> None:
         self.dim, self.starts, self.size, self.back = dim, starts, size, back
 
-    def __call__(self, place: tuple[int, ...], tensor: Any, index: Any, source: Any) -> Any:
+    def __call__(self, place: tuple[int, ...], tensor: Tensor, index: Any, source: Tensor) -> Any:
         if index.numel() and bool(((index < -self.size) | (index >= self.size)).any()):
             raise IndexError(f"index is out of bounds for dimension {self.dim} with size {self.size}")
         block = place[self.dim] if self.back else place[-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -25,13 +25,13 @@ if TYPE_CHECKING:  # Given by late_names.py, when these modules are loaded.
     from .pullback import differentiated
 
 
-def rebuilt(array: Any, sample: Any, requires_grad: bool) -> Any:
+def rebuilt(array: da.Array, sample: Tensor, requires_grad: bool) -> Any:
     """Return the chunked tensor of a dask array, as a leaf."""
     result = chunked(array, sample)
     return result.requires_grad_() if requires_grad else result
 
 
-def constant(tensor: Any) -> Any:
+def constant(tensor: Tensor) -> Any:
     """Return the dask array of an ordinary tensor, in one chunk that all tasks share.
 
     It is a copy: the tensor may be written to before the tasks run.
@@ -41,7 +41,7 @@ def constant(tensor: Any) -> Any:
     return stored(kept, tuple((n,) for n in kept.shape))
 
 
-def stored(tensor: Any, chunks: Any) -> Any:
+def stored(tensor: Tensor, chunks: tuple[tuple[int, ...], ...]) -> Any:
     """Return the dask array of a tensor in one chunk of the graph."""
     name = "tensor-" + tokenize(tensor)
     ndim = tensor.dim()
@@ -56,7 +56,7 @@ def array_of(tensor: Any) -> Any:
     return tensor._tl_data.array if is_chunked(tensor) else constant(tensor)
 
 
-def like_output(gradient: Any, output: Any) -> Any:
+def like_output(gradient: Tensor, output: Tensor) -> Any:
     """Return the gradient of a chunked output: one in chunks as it is, an ordinary one in the chunks of the output."""
     if is_chunked(gradient):
         return gradient
@@ -64,24 +64,24 @@ def like_output(gradient: Any, output: Any) -> Any:
     return chunked(array.rechunk(output._tl_data.array.chunks) if array.ndim else array, sample_of(gradient))
 
 
-def is_operand(value: Any) -> bool:
+def is_operand(value: object) -> bool:
     """Return whether tasks get a value as a block: not numbers, nor tensors without dimensions that are as these."""
     return isinstance(value, Tensor) and (is_chunked(value) or value.dim() > 0 or value.requires_grad)
 
 
-def operands_in(args: Any, kwargs: Any) -> list[Any]:
+def operands_in(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
     """Return the operands among arguments, in the order of `templated`."""
     return [v for v in leaves((tuple(args), dict(kwargs))) if is_operand(v)]
 
 
-def templated(args: Any, kwargs: Any) -> tuple[Any, list[Any]]:
+def templated(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, list[Any]]:
     """Return arguments with places for their operands, and the dask arrays of these.
 
     Ordinary tensors without dimensions stay in the arguments: all chunks use the same number.
     """
     arrays: list[Any] = []
 
-    def replaced(value: Any) -> Any:
+    def replaced(value: Tensor | str | float) -> Any:
         if is_operand(value):
             arrays.append(array_of(value))
             return Place(len(arrays) - 1)
@@ -144,7 +144,7 @@ def on_chunks(
     )  # fmt: skip
 
 
-def mapped(name: str, function: Callable[..., Any], args: Any, kwargs: Any, **places: Any) -> Any:
+def mapped(name: str, function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any], **places: Any) -> Any:
     """Return the result of a function applied to the chunks of the tensors in its arguments, as chunked tensors.
 
     Several results are taken apart by a task for each chunk of each.
@@ -243,5 +243,5 @@ class _Shape:
         self.sizes = sizes
 
 
-def _shape(tensor: Any) -> _Shape:
+def _shape(tensor: Tensor) -> _Shape:
     return _Shape(tuple(tensor.shape))

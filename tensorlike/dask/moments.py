@@ -9,6 +9,7 @@ from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.operations.reductions import statistics, sums
+from tensorlike.tensor.dtypes import dtype as Dtype
 
 from .chunked import called, chunked, name_of, refused
 from .recording import computed
@@ -18,7 +19,7 @@ from .tree import Partials, tree, wide
 
 
 class _SumAndCount(ChunkFunction):
-    def __init__(self, dims: tuple[int, ...], dtype: Any) -> None:
+    def __init__(self, dims: tuple[int, ...], dtype: Dtype) -> None:
         self.dims, self.dtype = dims, dtype
 
     def __call__(self, tensor: Any) -> Any:
@@ -33,7 +34,7 @@ def _added(one: Partials, other: Partials) -> Partials:
 
 
 class _Divided(ChunkFunction):
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: Dtype) -> None:
         self.dtype = dtype
 
     def __call__(self, partial: Partials) -> Any:
@@ -50,7 +51,7 @@ def _mean(form: Form, given: dict[str, Any]) -> Any:
 class _Moments(ChunkFunction):
     """The count, the mean and the sum of squared differences from it, of a chunk."""
 
-    def __init__(self, dims: tuple[int, ...], dtype: Any) -> None:
+    def __init__(self, dims: tuple[int, ...], dtype: Dtype) -> None:
         self.dims, self.dtype = dims, dtype
 
     def __call__(self, tensor: Any) -> Any:
@@ -81,7 +82,7 @@ def _merged(one: Partials, other: Partials) -> Partials:
 class _Spread(ChunkFunction):
     """Makes the variance or the standard deviation, with the mean where that is asked for, of moments."""
 
-    def __init__(self, root: bool, mean: bool, correction: float, dtype: Any, mean_dtype: Any) -> None:
+    def __init__(self, root: bool, mean: bool, correction: float, dtype: Dtype, mean_dtype: Dtype) -> None:
         self.root, self.mean, self.correction, self.dtype, self.mean_dtype = root, mean, correction, dtype, mean_dtype
 
     def __call__(self, partial: Partials) -> Any:

@@ -25,7 +25,7 @@ class _Found(ChunkFunction):
     def __init__(self, largest: bool, dim: int | None, shape: tuple[int, ...], starts: Any) -> None:
         self.largest, self.dim, self.shape, self.starts = largest, dim, shape, starts
 
-    def __call__(self, index: tuple[int, ...], tensor: Any) -> Any:
+    def __call__(self, index: tuple[int, ...], tensor: Tensor) -> Any:
         if tensor.numel() == 0 and (self.dim is None or tensor.shape[self.dim] == 0):
             return None
         offset = [s[i] for s, i in zip(self.starts, index, strict=True)]
@@ -77,7 +77,7 @@ class _Only(ChunkFunction):
         return partial.values[self.number]
 
 
-def _located(name: str, tensor: Any, dim: int | None, keepdim: bool, largest: bool) -> Any:
+def _located(name: str, tensor: Tensor, dim: int | None, keepdim: bool, largest: bool) -> Any:
     """Return the dask arrays of the extremes and of their places."""
     data = tensor._tl_data
     starts = tuple(tuple(int(s) for s in _starts(c)) for c in data.array.chunks)
@@ -112,7 +112,7 @@ def _argument(form: Form, given: dict[str, Any]) -> Any:
     return chunked(places, sample)
 
 
-def _nonempty_place(form: Form, tensor: Any, dim: int | None) -> None:
+def _nonempty_place(form: Form, tensor: Tensor, dim: int | None) -> None:
     shape = tensor._tl_data.shape
     if (dim is None and 0 in shape) or (dim is not None and shape[dim] == 0):
         with recording_block(False):
@@ -142,7 +142,7 @@ def _values_and_places(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]
     found, index = chunked(values, sample[0]), chunked(places, sample[1])
     shape = tensor._tl_data.shape
 
-    def backward(grad: Any) -> Any:
+    def backward(grad: Tensor) -> Any:
         kept = grad if keepdim else grad.unsqueeze(where)
         chosen = index if keepdim else index.unsqueeze(where)
         line = [1] * len(shape)

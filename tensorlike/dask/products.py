@@ -9,6 +9,7 @@ from typing import Any
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.operations.linalg import einsum, matmul, product_sums
+from tensorlike.tensor import Tensor
 
 from .chunked import Method, called, chunked, is_chunked, name_of, refused, rule
 from .mapping import array_of, on_chunks
@@ -32,7 +33,7 @@ class _Product(ChunkFunction):
         )
         self.summed = summed
 
-    def __call__(self, a: Any, b: Any) -> Any:
+    def __call__(self, a: Tensor, b: Tensor) -> Any:
         result = tl.matmul(a, b) if self.plain else tl.einsum(self.equation, a, b)
         return result.reshape(*result.shape, *(1,) * self.summed) if self.summed else result
 
@@ -41,7 +42,7 @@ def _spelled(index: Index) -> str:
     return "".join(string.ascii_letters[i] for i in index)
 
 
-def contracted(name: str, a: Any, b: Any, one: Index, two: Index, result: Index, sample: Any = None) -> Any:
+def contracted(name: str, a: Tensor, b: Tensor, one: Index, two: Index, result: Index, sample: Any = None) -> Any:
     """Return the sum of products of two tensors whose dimensions are numbered: those not in `result` are summed over.
 
     Sizes of 1 broadcast. Numbers of `result` and of the sum are in both operands or in one of them.
@@ -66,7 +67,7 @@ def contracted(name: str, a: Any, b: Any, one: Index, two: Index, result: Index,
 
     left_kept, right_kept = kept(a, arrays[0]), kept(b, arrays[1])
 
-    def backward(grad: Any) -> tuple[Any, Any]:
+    def backward(grad: Tensor) -> tuple[Any, Any]:
         left = _gradient(name, grad, right_kept, result, two, one) if needs_grad(left_kept) else None
         right = _gradient(name, grad, left_kept, result, one, two) if needs_grad(right_kept) else None
         return left, right
@@ -74,12 +75,12 @@ def contracted(name: str, a: Any, b: Any, one: Index, two: Index, result: Index,
     return step(f"{name.capitalize()}Backward0", chunked(found, sample), (a, b), backward)
 
 
-def _gradient(name: str, grad: Any, other: Any, of_grad: Index, of_other: Index, wanted: Index) -> Any:
+def _gradient(name: str, grad: Tensor, other: Tensor, of_grad: Index, of_other: Index, wanted: Index) -> Any:
     other = other.conj() if other.is_complex() else other
     return contracted(name, grad, other, of_grad, of_other, wanted)
 
 
-def _check_inner(name: str, a: Any, b: Any, one: int, two: int) -> None:
+def _check_inner(name: str, a: Tensor, b: Tensor, one: int, two: int) -> None:
     m, n = _shape(a)[one], _shape(b)[two]
     if m == m and n == n and m != n:
         raise RuntimeError(
@@ -88,7 +89,7 @@ def _check_inner(name: str, a: Any, b: Any, one: int, two: int) -> None:
         )
 
 
-def _shape(tensor: Any) -> tuple[Any, ...]:
+def _shape(tensor: Tensor) -> tuple[Any, ...]:
     return tuple(tensor._tl_data.array.shape if is_chunked(tensor) else tensor.shape)
 
 
@@ -96,7 +97,7 @@ def _by(shape: Sequence[Any]) -> str:
     return "x".join(str(n) for n in shape)
 
 
-def _matmul(name: str, a: Any, b: Any, sample: Any) -> Any:
+def _matmul(name: str, a: Tensor, b: Tensor, sample: Tensor) -> Any:
     """Return the matrix product of two tensors, with broadcasting of the dimensions before the last two."""
     m, n = a.dim(), b.dim()
     _check_inner(name, a, b, -1, 0 if n == 1 else -2)
@@ -244,7 +245,7 @@ def _without_ellipsis(text: str, terms: Sequence[str], operands: Sequence[Any]) 
     return f"{','.join(spelled)}->{right.replace('...', letters)}"
 
 
-def _summed_alone(tensor: Any, index: Index, needed: set[int]) -> tuple[Any, Index]:
+def _summed_alone(tensor: Tensor, index: Index, needed: set[int]) -> tuple[Any, Index]:
     dims = [d for d, n in enumerate(index) if n not in needed]
     return (tensor.sum(dims), tuple(n for n in index if n in needed)) if dims else (tensor, index)
 

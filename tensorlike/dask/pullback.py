@@ -9,12 +9,13 @@ two tasks but the operands. The task is a function of chunks itself, and can be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tensorlike._originals import tl
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.dispatch.pytree import map_leaves
+from tensorlike.tensor import Tensor
 
 from .chunked import called, chunked, is_chunked, sample_of
 from .mapping import array_of, on_chunks, operands_in, templated
@@ -34,7 +35,7 @@ class _Pullback(ChunkFunction):
         self.function, self.arguments = portable(function), arguments
         self.wanted, self.number, self.sums = wanted, number, sums
 
-    def __call__(self, grad: Any, *tensors: Any) -> Any:
+    def __call__(self, grad: Tensor, *tensors: Tensor) -> Any:
         recorded = any(needs_grad(t) for t in (grad, *tensors))
         given = list(tensors)
         if not needs_grad(given[self.wanted]):
@@ -54,9 +55,9 @@ class _Pullback(ChunkFunction):
 def differentiated(
     name: str,
     function: Callable[..., Any],
-    args: Any,
-    kwargs: Any,
-    sample: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    sample: Tensor,
     indices: Sequence[Index],
     result: Index,
     *,
@@ -79,7 +80,7 @@ def differentiated(
     tensors = [kept(t, a) for t, a in zip(operands, arrays, strict=True)]
     spread = chunked(found, sample)
 
-    def backward(grad: Any) -> tuple[Any, ...]:
+    def backward(grad: Tensor) -> tuple[Any, ...]:
         if grad._tl_data.array.chunks != found.chunks:
             # It comes from code that cut it otherwise.
             grad = rechunked(grad, found.chunks)
@@ -104,7 +105,7 @@ class _Numbered(ChunkFunction):
 
 
 def _pulled(
-    name: str, function: Any, template: Any, grad: Any, tensors: list[Any], indices: Sequence[Index], result: Index,
+    name: str, function: Any, template: Any, grad: Tensor, tensors: list[Any], indices: Sequence[Index], result: Index,
     which: int, number: int | None,
 ) -> Any:  # fmt: skip
     """Return the gradient of operand number `which`."""
@@ -130,7 +131,7 @@ def _pulled(
     return found.sum(tuple(range(len(others))))
 
 
-def _numblocks(grad: Any, tensors: list[Any], indices: Sequence[Index], result: Index) -> dict[int, int]:
+def _numblocks(grad: Tensor, tensors: list[Any], indices: Sequence[Index], result: Index) -> dict[int, int]:
     """Return the number of chunks along each numbered dimension."""
     found: dict[int, int] = {}
     for tensor, index in zip([grad, *tensors], [result, *indices], strict=True):
@@ -139,7 +140,7 @@ def _numblocks(grad: Any, tensors: list[Any], indices: Sequence[Index], result: 
     return found
 
 
-def apart(name: str, function: Callable[..., Any], *tensors: Any, **options: Any) -> Any:
+def apart(name: str, function: Callable[..., Any], *tensors: Tensor, **options: Any) -> Any:
     """Return an elementwise function of tensors in effect, whose operands broadcast, with its history."""
     sample = called(function, tensors, options)
     rank = max(t.dim() for t in tensors)

@@ -9,7 +9,7 @@ that is computed again, after a worker was lost, has the same numbers. Other chu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,13 @@ from dask.layers import ArrayBlockIdDep, ArrayChunkShapeDep
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form
 from tensorlike.operations.nn import dropout, toplevel_dropout
+from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dims import size_argument
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.generator import Generator, default_generator
 
-from .chunked import Method, called, chunked, is_chunked, name_of, numpy_meta, refused, rule
+from .chunked import ChunksLike, Method, called, chunked, is_chunked, name_of, numpy_meta, refused, rule
 from .creation import chunks_for
 from .inplace import check_writable, take_over
 from .mapping import on_chunks, templated
@@ -29,7 +32,7 @@ from .recording import arguments
 from .tasks import ChunkCall, ChunkFunction, Place
 
 
-def drawn_seed(generator: Any = None) -> int:
+def drawn_seed(generator: Generator | int | None = None) -> int:
     """Draw the number that stands for all chunks of one call."""
     source = default_generator if generator is None else generator
     if not isinstance(source, Generator):
@@ -46,7 +49,7 @@ def seed_of_chunk(seed: int, index: tuple[int, ...]) -> int:
 class Drawn(ChunkFunction):
     """Calls a random function with a generator of the chunk's own."""
 
-    def __init__(self, function: Callable[..., Any], seed: int, device: Any = "cpu") -> None:
+    def __init__(self, function: Callable[..., Any], seed: int, device: Device | str | None = "cpu") -> None:
         self.function, self.seed, self.device = function, seed, device
 
     def __call__(self, index: tuple[int, ...], *args: Any, **options: Any) -> Any:
@@ -61,20 +64,20 @@ class _Shaped(ChunkFunction):
         self.factory, self.before, self.options = factory, before, options
         self.__name__ = factory.__name__
 
-    def __call__(self, shape: tuple[int, ...], generator: Any) -> Any:
+    def __call__(self, shape: tuple[int, ...], generator: Generator) -> Any:
         return self.factory(*self.before, shape, generator=generator, **self.options)
 
 
 def _made(
-    name: str, factory: Any, before: tuple[Any, ...], size: Any, chunks: Any, dtype: Any, device: Any,
-    requires_grad: bool, generator: Any,
+    name: str, factory: Callable[..., Any], before: tuple[Any, ...], size: Any, chunks: ChunksLike, dtype: Dtype | None,
+    device: Device | str | None, requires_grad: bool, generator: Generator | int | None,
 ) -> Any:  # fmt: skip
     import dask.array as da
 
     shape = size_argument(size, name)
     if dtype is None and name != "normal":
         dtype = tl.int64 if name == "randint" else tl.get_default_dtype()
-    options = {} if name == "normal" and dtype is None else {"dtype": dtype}
+    options: dict[str, Any] = {} if name == "normal" and dtype is None else {"dtype": dtype}
     if device is not None:
         options["device"] = device
     # A generator apart, so that the sample takes nothing from the caller's.
@@ -91,39 +94,40 @@ def _made(
     return result.requires_grad_() if requires_grad else result
 
 
-def _token(call: Drawn, before: Any, chunks: Any) -> str:
+def _token(call: Drawn, before: Any, chunks: tuple[tuple[int, ...], ...]) -> str:
     from dask.tokenize import tokenize
 
     return str(tokenize(call.__dask_tokenize__(), before, chunks, str(call.function.options)))  # type: ignore[attr-defined]
 
 
 def rand(
-    *size: Any, chunks: Any = "auto", generator: Any = None, dtype: Any = None, device: Any = None,
-    requires_grad: bool = False,
+    *size: int | Sequence[int], chunks: ChunksLike = "auto", generator: Generator | int | None = None,
+    dtype: Dtype | None = None, device: Device | str | None = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip
     """Return numbers drawn evenly from [0, 1), in chunks: the same for the same seed and chunks, wherever computed."""
     return _made("rand", tl.rand, (), size, chunks, dtype, device, requires_grad, generator)
 
 
 def randn(
-    *size: Any, chunks: Any = "auto", generator: Any = None, dtype: Any = None, device: Any = None,
-    requires_grad: bool = False,
+    *size: int | Sequence[int], chunks: ChunksLike = "auto", generator: Generator | int | None = None,
+    dtype: Dtype | None = None, device: Device | str | None = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip
     """Return numbers drawn from the standard normal distribution, in chunks, as `rand` does."""
     return _made("randn", tl.randn, (), size, chunks, dtype, device, requires_grad, generator)
 
 
 def randint(
-    low: int, high: int, size: Any, *, chunks: Any = "auto", generator: Any = None, dtype: Any = None,
-    device: Any = None,
+    low: int, high: int, size: Sequence[int], *, chunks: ChunksLike = "auto", generator: Generator | int | None = None,
+    dtype: Dtype | None = None, device: Device | str | None = None,
 ) -> Any:  # fmt: skip
     """Return integers drawn evenly from `low` to `high`, the latter left out, in chunks, as `rand` does."""
     return _made("randint", tl.randint, (low, high), (tuple(size),), chunks, dtype, device, False, generator)
 
 
 def normal(
-    mean: float, std: float, size: Any, *, chunks: Any = "auto", generator: Any = None, dtype: Any = None,
-    device: Any = None, requires_grad: bool = False,
+    mean: float, std: float, size: Sequence[int], *, chunks: ChunksLike = "auto",
+    generator: Generator | int | None = None, dtype: Dtype | None = None, device: Device | str | None = None,
+    requires_grad: bool = False,
 ) -> Any:  # fmt: skip
     """Return numbers drawn from a normal distribution, in chunks, as `rand` does."""
     return _made("normal", tl.normal, (mean, std), (tuple(size),), chunks, dtype, device, requires_grad, generator)
@@ -132,7 +136,7 @@ def normal(
 # ----------------------------------------------------------------------------------------------- like another tensor
 
 
-def _like_chunk(tensor: Any, generator: Any, name: str, before: tuple[Any, ...], dtype: Any) -> Any:
+def _like_chunk(tensor: Tensor, generator: Generator, name: str, before: tuple[Any, ...], dtype: Dtype) -> Any:
     factory: Any = {"rand_like": tl.rand, "randn_like": tl.randn, "randint_like": tl.randint}[name]
     return factory(*before, tuple(tensor.shape), generator=generator, dtype=dtype, device=tensor.device)
 
@@ -167,8 +171,9 @@ def _bounds(given: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _drawn(
-    form: Form, function: Any, args: Any, options: Any, generator: Any, sample: Any, requires_grad: bool = False
-) -> Any:
+    form: Form, function: Any, args: Any, options: Any, generator: Generator | int | None, sample: Tensor,
+    requires_grad: bool = False,
+) -> Any:  # fmt: skip
     template, arrays = templated(args, options)
     call = ChunkCall(Drawn(function, drawn_seed(generator), sample.device), template, name_of(form), True)
     result = chunked(on_chunks(call, arrays, sample._tl_data.dtype), sample)
@@ -189,11 +194,11 @@ def _sampled(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 class _Written(ChunkFunction):
     """Draws into a copy of a chunk by a method that writes."""
 
-    def __init__(self, method: Any) -> None:
+    def __init__(self, method: Callable[..., Any]) -> None:
         self.method = method
         self.__name__ = method.__name__
 
-    def __call__(self, tensor: Any, *args: Any, **options: Any) -> Any:
+    def __call__(self, tensor: Tensor, *args: Any, **options: Any) -> Any:
         return self.method(tensor.clone(), *args, **options)
 
 
@@ -217,7 +222,7 @@ def _drawn_into(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 # ------------------------------------------------------------------------------------------------------------ dropout
 
 
-def _kept(tensor: Any, generator: Any, p: float) -> Any:
+def _kept(tensor: Tensor, generator: Generator, p: float) -> Any:
     return tl.rand(tuple(tensor.shape), generator=generator, device=tensor.device) >= p
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import dask.array as da
@@ -11,6 +12,7 @@ import numpy as np
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.tensor.creation.from_data import as_tensor
 from tensorlike.tensor.dtypes import as_numpy_dtype, dtype_of
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.tensor import Tensor
 
 from .chunked import AsType, ChunkedTensor, chunked, is_chunked, numpy_meta
@@ -19,7 +21,10 @@ from .mapping import map_chunks, on_chunks, stored
 from .tasks import ChunkCall, ChunkFunction, Place, array_in, chunk_from
 
 
-def from_dask(array: Any, *, chunk_type: Callable[[Any], Any] | type | None = None, requires_grad: bool = False) -> Any:
+def from_dask(
+    array: np.ndarray[Any, Any] | da.Array, *, chunk_type: Callable[[Any], Any] | type | None = None,
+    requires_grad: bool = False,
+) -> Any:  # fmt: skip
     """Return a dask array as a tensor in its chunks; nothing is computed.
 
     `chunk_type` is a subclass of Tensor for the chunks, or a function that makes one of an ordinary tensor; it is
@@ -48,14 +53,14 @@ def from_dask(array: Any, *, chunk_type: Callable[[Any], Any] | type | None = No
     return result.requires_grad_() if requires_grad else result
 
 
-def _sample_for(array: Any) -> Any:
+def _sample_for(array: da.Array) -> Any:
     meta = array._meta
     if isinstance(meta, np.ndarray) or not hasattr(meta, "dtype"):
         return chunk_from(np.ones((1,) * array.ndim, array.dtype))
     return chunk_from(meta).new_ones((1,) * array.ndim)  # Of another array library.
 
 
-def _typed(chunk_type: Any) -> Any:
+def _typed(chunk_type: Callable[..., Any]) -> Any:
     if isinstance(chunk_type, type) and issubclass(chunk_type, Tensor):
         return AsType(chunk_type)
     if not callable(chunk_type):
@@ -105,8 +110,9 @@ def from_zarr(*args: Any, requires_grad: bool = False, **options: Any) -> Any:
 
 
 def from_parquet(
-    path: Any, columns: Sequence[str] | None = None, *, dtype: Any = None, requires_grad: bool = False, **options: Any
-) -> Any:
+    path: str | Path, columns: Sequence[str] | None = None, *, dtype: Dtype | None = None, requires_grad: bool = False,
+    **options: Any,
+) -> Any:  # fmt: skip
     """Return columns of a Parquet file, or of several, as a matrix with a row for each of theirs, in chunks of rows.
 
     The row groups are the chunks; their sizes are read from the files' metadata. It needs pyarrow.

@@ -79,12 +79,12 @@ def computed(*functions: Any) -> Callable[[Callable[..., Any]], Any]:
     return register
 
 
-def needs_grad(tensor: Any) -> bool:
+def needs_grad(tensor: Tensor) -> bool:
     """Return whether gradients flow to a tensor, without asking its type."""
     return bool(tensor._tl_tracked) and edge_of(tensor) is not None
 
 
-def kept(tensor: Any, array: Any = None) -> Any:
+def kept(tensor: Tensor, array: Any = None) -> Any:
     """Return a tensor with the elements and the place in the graph that `tensor` has now, for a derivative to use.
 
     The tensor may be written to later. Of an ordinary one `array` is the dask array of the copy that the tasks use.
@@ -144,7 +144,7 @@ class ChunkedBackward(Node):
 
     backward: Any
 
-    def _tl_apply(self, grad: Any) -> Any:
+    def _tl_apply(self, grad: Tensor) -> Any:
         if self.backward is None:
             raise RuntimeError(
                 "Trying to backward through the graph a second time (or directly access saved tensors after they have "
@@ -165,7 +165,7 @@ def _node_class(name: str) -> type[ChunkedBackward]:
     return type(name, (ChunkedBackward,), {"__slots__": (), "__module__": "tensorlike.autograd"})
 
 
-def step(name: str, result: Any, inputs: tuple[Any, ...], backward: Callable[[Any], Any]) -> Any:
+def step(name: str, result: Tensor, inputs: tuple[Any, ...], backward: Callable[[Any], Any]) -> Any:
     """Return `result` with its place in the graph: `backward(grad)` returns the gradient of each of `inputs`."""
     if not grad_enabled() or result._tl_data.dtype.kind not in DIFFERENTIABLE:
         return result

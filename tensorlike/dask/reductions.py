@@ -10,6 +10,8 @@ from tensorlike.autograd.grad_mode import grad_enabled, recording_block
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.operations.linalg import diagonals
 from tensorlike.operations.reductions import minmax, softmax, sums
+from tensorlike.tensor import Tensor
+from tensorlike.tensor.dtypes import dtype as Dtype
 
 from .chunked import called, chunked, is_chunked, name_of, refused, rule
 from .mapping import on_chunks
@@ -24,7 +26,7 @@ class _Flat(ChunkFunction):
     def __init__(self, function: Callable[..., Any], dims: tuple[int, ...], options: dict[str, Any]) -> None:
         self.function, self.dims, self.options = function, dims, options
 
-    def __call__(self, tensor: Any) -> Any:
+    def __call__(self, tensor: Tensor) -> Any:
         for d in self.dims:
             tensor = self.function(tensor, d, True, **self.options)
         return tensor
@@ -81,7 +83,7 @@ def _prod(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor, dims, keepdim, sample = reduced(form, given)
     result = by_parts(form, given, _Flat(tl.prod, dims, {"dtype": wide(sample.dtype)}), Call(tl.mul))
 
-    def backward(grad: Any) -> Any:
+    def backward(grad: Tensor) -> Any:
         if grad_enabled():
             # Beside two zeros the first derivative is zero and the second is not.
             raise refused(form, "its derivative has none of its own: leave create_graph out")
@@ -109,7 +111,7 @@ class _Counted(ChunkFunction):
     def __init__(self, dims: tuple[int, ...]) -> None:
         self.dims = dims
 
-    def __call__(self, tensor: Any) -> Any:
+    def __call__(self, tensor: Tensor) -> Any:
         return (tensor != 0).sum(self.dims, True)
 
 
@@ -125,7 +127,7 @@ def _truth(form: Form, given: dict[str, Any]) -> Any:
     return by_parts(form, given, Call(form.operation.function, dims, True), Call(both))
 
 
-def nonempty(form: Form, tensor: Any, dims: Sequence[int]) -> None:
+def nonempty(form: Form, tensor: Tensor, dims: Sequence[int]) -> None:
     """Raise the function's own error for dimensions without elements."""
     shape = tensor._tl_data.array.shape
     if any(shape[d] == 0 for d in dims):
@@ -149,7 +151,7 @@ class _OrNothing(ChunkFunction):
     def __init__(self, function: Any, dims: tuple[int, ...]) -> None:
         self.function, self.dims = function, dims
 
-    def __call__(self, tensor: Any) -> Any:
+    def __call__(self, tensor: Tensor) -> Any:
         return None if any(tensor.shape[d] == 0 for d in self.dims) else self.function(tensor)
 
 
@@ -159,7 +161,7 @@ class _OrOther(ChunkFunction):
     def __init__(self, function: Any) -> None:
         self.function = function
 
-    def __call__(self, one: Any, other: Any) -> Any:
+    def __call__(self, one: Tensor, other: Tensor) -> Any:
         return other if one is None else one if other is None else self.function(one, other)
 
 
@@ -181,10 +183,10 @@ def _logsumexp(form: Form, given: dict[str, Any]) -> Any:
 
 
 class _LogSum(ChunkFunction):
-    def __init__(self, dims: tuple[int, ...], dtype: Any) -> None:
+    def __init__(self, dims: tuple[int, ...], dtype: Dtype) -> None:
         self.dims, self.dtype = dims, dtype
 
-    def __call__(self, tensor: Any) -> Any:
+    def __call__(self, tensor: Tensor) -> Any:
         tensor = tensor.to(self.dtype)
         if any(tensor.shape[d] == 0 for d in self.dims):
             return tensor.sum(self.dims, True).log()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import dask.array as da
+import numpy as np
 from dask.array.core import normalize_chunks
 
 from tensorlike._originals import tl
@@ -15,9 +16,10 @@ from tensorlike.operations.linalg import diagonals
 from tensorlike.operations.memory import placement
 from tensorlike.operations.reductions import sums
 from tensorlike.operations.shape import expanding, rearranging, reshaping
+from tensorlike.tensor import Tensor
 from tensorlike.tensor.dims import dim_tuple, inferred, one_dim, size_argument
 
-from .chunked import Method, called, chunked, name_of, numpy_meta, refused, rule
+from .chunked import ChunksLike, Method, called, chunked, name_of, numpy_meta, refused, rule
 from .creation import chunks_for, in_chunks
 from .inplace import share
 from .mapping import mapped, on_chunks
@@ -25,7 +27,7 @@ from .recording import arguments, step
 from .tasks import ChunkCall, ChunkFunction, Place
 
 
-def one_call(name: str, function: Callable[..., Any], tensor: Any, *rest: Any, **places: Any) -> Any:
+def one_call(name: str, function: Callable[..., Any], tensor: Tensor, *rest: Any, **places: Any) -> Any:
     """Return the dask array of `function(chunk, *rest)` for each chunk of one tensor."""
     call = ChunkCall(function, ((Place(0), *rest), {}), name)
     array = tensor._tl_data.array
@@ -35,7 +37,7 @@ def one_call(name: str, function: Callable[..., Any], tensor: Any, *rest: Any, *
     return on_chunks(call, [array], tensor._tl_data.dtype, **places)
 
 
-def like(tensor: Any, array: Any) -> Any:
+def like(tensor: Tensor, array: da.Array) -> Any:
     """Return a chunked tensor with chunks of the type and dtype that `tensor` has."""
     return chunked(array, tensor._tl_data.sample)
 
@@ -43,7 +45,7 @@ def like(tensor: Any, array: Any) -> Any:
 # --------------------------------------------------------------------------------------------------------------- chunks
 
 
-def rechunked(tensor: Any, chunks: Any = "auto", options: Any = None) -> Any:
+def rechunked(tensor: Any, chunks: ChunksLike = "auto", options: Any = None) -> Any:
     """Return the tensor in other chunks."""
     array = tensor._tl_data.array
     if any(n != n for n in array.shape):
@@ -64,7 +66,7 @@ def rechunked(tensor: Any, chunks: Any = "auto", options: Any = None) -> Any:
 # -------------------------------------------------------------------------------------------------------------- reshape
 
 
-def reshaped(tensor: Any, shape: tuple[int, ...]) -> Any:
+def reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Any:
     """Return the elements in another shape; chunks that cannot stay are merged, as dask does."""
     before = tensor._tl_data.shape
     array = tensor._tl_data.array
@@ -85,7 +87,7 @@ def reshaped(tensor: Any, shape: tuple[int, ...]) -> Any:
     return step("ReshapeAliasBackward0", like(tensor, found), (tensor,), lambda grad: reshaped(grad, before))
 
 
-def _one_block(call: ChunkCall, array: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def _one_block(call: ChunkCall, array: da.Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """Return the dask array of one call on the only chunk of an array, whose result has the given shape."""
     from dask.highlevelgraph import HighLevelGraph
     from dask.tokenize import tokenize
@@ -96,7 +98,7 @@ def _one_block(call: ChunkCall, array: Any, shape: tuple[int, ...], dtype: Any) 
     return da.Array(layer, name, tuple((n,) for n in shape), dtype=dtype, meta=numpy_meta(len(shape), dtype))
 
 
-def _wanted(name: str, sizes: Any, tensor: Any) -> tuple[int, ...]:
+def _wanted(name: str, sizes: Any, tensor: Tensor) -> tuple[int, ...]:
     wanted = size_argument(sizes, name)
     for position, n in enumerate(wanted):
         if n < -1:
@@ -168,7 +170,7 @@ def _unflatten(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 # ------------------------------------------------------------------------------------------ the order of the dimensions
 
 
-def permuted(tensor: Any, order: Sequence[int]) -> Any:
+def permuted(tensor: Tensor, order: Sequence[int]) -> Any:
     """Return the tensor with its dimensions in another order."""
     back = [0] * len(order)
     for position, d in enumerate(order):
@@ -219,7 +221,7 @@ def _unsqueeze(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     return share(widened(tensor, dim % (tensor._tl_data.ndim + 1)), tensor)
 
 
-def widened(tensor: Any, dim: int) -> Any:
+def widened(tensor: Tensor, dim: int) -> Any:
     """Return the tensor with a dimension of size 1 at `dim`."""
     numbers = list(range(tensor._tl_data.ndim))
     result = [*numbers[:dim], len(numbers), *numbers[dim:]]
@@ -238,7 +240,7 @@ def widened(tensor: Any, dim: int) -> Any:
 # ------------------------------------------------------------------------------------------------------- broadcasting
 
 
-def expanded(tensor: Any, shape: tuple[int, ...], name: str = "expand") -> Any:
+def expanded(tensor: Tensor, shape: tuple[int, ...], name: str = "expand") -> Any:
     """Return the tensor repeated to a shape that it broadcasts to, in chunks of views."""
     before = tensor._tl_data.shape
     lead = len(shape) - len(before)
@@ -261,11 +263,11 @@ def expanded(tensor: Any, shape: tuple[int, ...], name: str = "expand") -> Any:
 class _Expanded(ChunkFunction):
     """Repeats a chunk to a shape."""
 
-    def __call__(self, tensor: Any, shape: tuple[int, ...]) -> Any:
+    def __call__(self, tensor: Tensor, shape: tuple[int, ...]) -> Any:
         return tensor.expand(shape)
 
 
-def _expanded_array(call: ChunkCall, array: Any, chunks: Any, lead: int) -> Any:
+def _expanded_array(call: ChunkCall, array: da.Array, chunks: Any, lead: int) -> Any:
     from dask.layers import ArrayBlockIdDep, ArrayChunkShapeDep
 
     numbers = tuple(range(len(chunks)))
@@ -288,7 +290,7 @@ def _expand_as(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     return share(expanded(tensor, tuple(other.shape)), tensor)
 
 
-def summed_to(tensor: Any, shape: tuple[int, ...]) -> Any:
+def summed_to(tensor: Tensor, shape: tuple[int, ...]) -> Any:
     """Return the tensor summed to a shape that broadcasts to its own."""
     before = tensor._tl_data.shape
     if before == shape:
@@ -320,7 +322,7 @@ def _flip(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return _flipped(tensor, wanted if tensor._tl_data.ndim else set())
 
 
-def _flipped(tensor: Any, dims: set[int]) -> Any:
+def _flipped(tensor: Tensor, dims: set[int]) -> Any:
     array = tensor._tl_data.array
     found = array[tuple(slice(None, None, -1) if d in dims else slice(None) for d in range(array.ndim))]
     if any(d in dims for d in range(array.ndim)):
@@ -348,7 +350,7 @@ def _roll(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return tensor
 
 
-def cat_rolled(cat: Any, tensor: Any, shift: int, dim: int) -> Any:
+def cat_rolled(cat: Callable[..., Any], tensor: Tensor, shift: int, dim: int) -> Any:
     """Return the tensor with its elements moved along one dimension, those at the end to the beginning."""
     size = tensor._tl_data.shape[dim] if tensor._tl_data.ndim else 0
     cut = size - shift % size if size else 0

@@ -43,7 +43,7 @@ class _Kept:
         return self.value
 
 
-def _overall(name: str, tensor: Any, first: Any, combine: Any, finish: Any, size: Any, sample: Any) -> Any:
+def _overall(name: str, tensor: Tensor, first: Any, combine: Any, finish: Any, size: float, sample: Tensor) -> Any:
     """Return a vector that is computed from all elements, of `size` elements or NaN where that is not known."""
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph

@@ -22,6 +22,8 @@ from tensorlike._originals import tl
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch.pytree import leaves, map_leaves
 from tensorlike.nn import Module
+from tensorlike.tensor import Tensor
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.generator import own_generators
 from tensorlike.tensor.serialization import rebuild_tensor, reduce_here
@@ -187,14 +189,14 @@ def _own_copy(work: Work) -> tuple[Callable[..., Any], Any]:
     return copy.deepcopy((work.function, work.params), memo)
 
 
-def _on_the_same_memory(tensor: Any) -> Any:
+def _on_the_same_memory(tensor: Tensor) -> Any:
     """Return a leaf like `tensor`, of its type and with its attributes, on the same memory. No type is asked."""
     made = rebuild_tensor(*reduce_here(tensor)[1])
     _make_read_only(made)
     return made
 
 
-def _make_read_only(tensor: Any) -> None:
+def _make_read_only(tensor: Tensor) -> None:
     if isinstance(tensor._tl_data, np.ndarray):
         tensor._tl_data = _read_only(tensor._tl_data)
 
@@ -220,7 +222,7 @@ def _as_tensor(block: Any) -> Any:
     return tl.as_tensor(block)
 
 
-def _wide(tensor: Any) -> Any:
+def _wide(tensor: Tensor) -> Any:
     """Return `tensor` in the dtype that sums have: half precision has too few digits and too small a range."""
     return tensor.to(tl.float32) if tensor.dtype in (tl.float16, tl.bfloat16) else tensor
 
@@ -303,7 +305,7 @@ def _is_averaged(buffer: Any) -> bool:
     return bool(buffer.is_floating_point() or buffer.is_complex())
 
 
-def _added(one: Any, other: Any) -> Any:
+def _added(one: Tensor | None, other: Tensor | None) -> Any:
     return other if one is None else one if other is None else one + other
 
 
@@ -350,7 +352,7 @@ def finished(shipment: Shipment, part: Part) -> Total:
     wanted = [tensor for tensor in parameters_of(work.params) if tensor.requires_grad]
     divisor = part.rows if work.reduction == "mean" else 1
 
-    def ended(tensor: Any, dtype: Any) -> Any:
+    def ended(tensor: Tensor, dtype: Dtype) -> Any:
         return None if tensor is None else (tensor / divisor if divisor != 1 else tensor).to(dtype)
 
     before = buffers_of(work.params)

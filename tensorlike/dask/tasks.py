@@ -133,12 +133,12 @@ def _without_history(value: Any) -> Any:
     return tensor_of(value) if isinstance(value, (bool, int, float, complex)) else value
 
 
-def picked(results: Any, number: int) -> Any:
+def picked(results: tuple[Tensor, ...], number: int) -> Any:
     """Return one of several results of a chunk."""
     return results[number]
 
 
-def chunk_from(array: Any) -> Any:
+def chunk_from(array: object) -> Any:
     """Return a chunk of a dask array as a tensor on the same memory."""
     if isinstance(array, Tensor):
         return array
@@ -146,6 +146,6 @@ def chunk_from(array: Any) -> Any:
     return wrap(array)
 
 
-def array_in(tensor: Any) -> Any:
+def array_in(tensor: Tensor) -> Any:
     """Return the array of a chunk, for dask's own functions."""
     return tensor._tl_data if isinstance(tensor, Tensor) else tensor

@@ -11,10 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import dask.array as da
+import numpy as np
 from dask.array.reductions import reduction
 from dask.core import flatten
 
 from tensorlike._originals import tl
+from tensorlike.tensor import Tensor
+from tensorlike.tensor.dtypes import dtype as Dtype
 
 from .chunked import numpy_meta
 from .mapping import on_chunks
@@ -27,7 +30,7 @@ class _Step(ChunkFunction):
     def __init__(self, combine: Any, finish: Any, name: str, dims: tuple[int, ...], keepdim: bool) -> None:
         self.combine, self.finish, self.name, self.dims, self.keepdim = combine, finish, name, dims, keepdim
 
-    def __call__(self, partials: Any, axis: Any = None, keepdims: bool = True, **unused: Any) -> Any:
+    def __call__(self, partials: Any, axis: tuple[int, ...] | None = None, keepdims: bool = True, **unused: Any) -> Any:
         return ChunkCall(self._finished, ((partials,), {}), self.name)(())
 
     def _finished(self, partials: Any) -> Any:
@@ -39,7 +42,7 @@ class _Step(ChunkFunction):
         return result if self.keepdim else result.squeeze(self.dims)
 
 
-def _identity(partial: Any, axis: Any = None, keepdims: bool = True) -> Any:
+def _identity(partial: Partials, axis: tuple[int, ...] | None = None, keepdims: bool = True) -> Any:
     return partial
 
 
@@ -57,13 +60,13 @@ class Partials:
 
 def tree(
     name: str,
-    tensor: Any,
+    tensor: Tensor,
     dims: Sequence[int],
     keepdim: bool,
     first: Callable[..., Any],
     combine: Callable[[Any, Any], Any],
     finish: Callable[[Any], Any],
-    dtype: Any,
+    dtype: np.dtype[Any],
     *,
     takes_index: bool = False,
 ) -> Any:
@@ -93,32 +96,32 @@ class Call(ChunkFunction):
     def __init__(self, function: Callable[..., Any], *rest: Any, **options: Any) -> None:
         self.function, self.rest, self.options = function, rest, options
 
-    def __call__(self, *tensors: Any) -> Any:
+    def __call__(self, *tensors: Tensor) -> Any:
         return self.function(*tensors, *self.rest, **self.options)
 
 
 class To(ChunkFunction):
     """Converts the last partial result to the dtype of the result."""
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: Dtype) -> None:
         self.dtype = dtype
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: Tensor) -> Any:
         return value.to(self.dtype)
 
 
 class Sum(ChunkFunction):
     """Adds a chunk up along dimensions, or converts the last sum to the dtype of the result."""
 
-    def __init__(self, dims: tuple[int, ...] | None, dtype: Any) -> None:
+    def __init__(self, dims: tuple[int, ...] | None, dtype: Dtype) -> None:
         self.dims, self.dtype = dims, dtype
 
-    def __call__(self, tensor: Any) -> Any:
+    def __call__(self, tensor: Tensor) -> Any:
         if self.dims is None or all(tensor.shape[d] == 1 for d in self.dims):
             return tensor if tensor.dtype == self.dtype else tensor.to(self.dtype)
         return tensor.sum(self.dims, True, dtype=self.dtype)
 
 
-def wide(dtype: Any) -> Any:
+def wide(dtype: Dtype) -> Any:
     """Return the dtype in which half precision is summed."""
     return tl.float32 if dtype in (tl.float16, tl.bfloat16) else dtype

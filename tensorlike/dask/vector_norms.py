@@ -8,6 +8,8 @@ from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.operations.linalg import norms as linalg_norms
 from tensorlike.operations.reductions import minmax, norms
+from tensorlike.tensor import Tensor
+from tensorlike.tensor.dtypes import dtype as Dtype
 
 from .chunked import called, chunked, name_of, refused, rule
 from .mapping import on_chunks
@@ -37,7 +39,7 @@ def _norm(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return record(operation, wanted, result)
 
 
-def _vector_norm(form: Form, given: dict[str, Any], sample: Any) -> Any:
+def _vector_norm(form: Form, given: dict[str, Any], sample: Tensor) -> Any:
     tensor = given["input"]
     order = given.get("ord", 2)
     _, dims, keepdim, _ = reduced_dims(form, given)
@@ -54,10 +56,10 @@ def _vector_norm(form: Form, given: dict[str, Any], sample: Any) -> Any:
 class _Powers(ChunkFunction):
     """The sum of the powers of the absolute values of a chunk."""
 
-    def __init__(self, order: float, dims: tuple[int, ...], dtype: Any) -> None:
+    def __init__(self, order: float, dims: tuple[int, ...], dtype: Dtype) -> None:
         self.order, self.dims, self.dtype = order, dims, dtype
 
-    def __call__(self, tensor: Any) -> Any:
+    def __call__(self, tensor: Tensor) -> Any:
         sizes = tensor.to(wide(self.dtype)).abs()
         if self.order in (float("inf"), float("-inf")):
             return sizes.amax(self.dims, True) if self.order > 0 else sizes.amin(self.dims, True)
@@ -68,10 +70,10 @@ class _Powers(ChunkFunction):
 
 
 class _Root(ChunkFunction):
-    def __init__(self, order: float, dtype: Any) -> None:
+    def __init__(self, order: float, dtype: Dtype) -> None:
         self.order, self.dtype = order, dtype
 
-    def __call__(self, total: Any) -> Any:
+    def __call__(self, total: Tensor) -> Any:
         if self.order not in (0, 1, float("inf"), float("-inf")):
             total = total.sqrt() if self.order == 2 else total ** (1 / self.order)
         return total.to(self.dtype)

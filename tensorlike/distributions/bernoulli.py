@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorlike._originals import functional as F
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
@@ -28,7 +26,10 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
     has_enumerate_support = True
     _mean_carrier_measure = 0
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, probs: Tensor | float | None = None, logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
+    ) -> None:  # fmt: skip
         batch_shape = self._set_probs_or_logits(probs, logits)
         super().__init__(batch_shape, validate_args=validate_args)
 
@@ -44,7 +45,7 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         with tl.no_grad():
             return tl.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
@@ -64,5 +65,5 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (tl.logit(self.probs),)
 
-    def _log_normalizer(self, x: Any) -> Tensor:
-        return x.exp().log1p()  # type: ignore[no-any-return]
+    def _log_normalizer(self, x: Tensor) -> Tensor:
+        return x.exp().log1p()

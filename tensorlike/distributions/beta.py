@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
@@ -26,7 +24,9 @@ class Beta(ExponentialFamily):
     support = constraints.unit_interval
     has_rsample = True
 
-    def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, concentration1: Tensor | float, concentration0: Tensor | float, validate_args: bool | None = None
+    ) -> None:
         both = tl.stack(broadcast_all(concentration1, concentration0), dim=-1)
         self._dirichlet = Dirichlet(both, validate_args=validate_args)
         super().__init__(self._dirichlet.batch_shape, validate_args=validate_args)
@@ -54,7 +54,7 @@ class Beta(ExponentialFamily):
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -69,5 +69,5 @@ class Beta(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (self.concentration1, self.concentration0)
 
-    def _log_normalizer(self, x: Any, y: Any) -> Tensor:
-        return tl.lgamma(x) + tl.lgamma(y) - tl.lgamma(x + y)  # type: ignore[no-any-return]
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
+        return tl.lgamma(x) + tl.lgamma(y) - tl.lgamma(x + y)

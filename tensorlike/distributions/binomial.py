@@ -30,7 +30,8 @@ class Binomial(ProbsOrLogits):
     total_count: Tensor
 
     def __init__(
-        self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self, total_count: Tensor | float = 1, probs: Tensor | float | None = None,
+        logits: Tensor | float | None = None, validate_args: bool | None = None,
     ) -> None:  # fmt: skip
         batch_shape = self._set_probs_or_logits(probs, logits, total_count=total_count)
         self.total_count = self.total_count.type_as(self._param)
@@ -52,7 +53,7 @@ class Binomial(ProbsOrLogits):
     def variance(self) -> Tensor:
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with tl.no_grad():
             return tl.binomial(self.total_count.expand(shape), self.probs.expand(shape))

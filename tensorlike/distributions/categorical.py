@@ -58,7 +58,7 @@ class Categorical(ProbsOrLogits):
     def variance(self) -> Tensor:
         return self._undefined()
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         sample_shape = Size(sample_shape)
         rows = self.probs.reshape(-1, self._num_events)
         drawn = tl.multinomial(rows, sample_shape.numel(), True).T

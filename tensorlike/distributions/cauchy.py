@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
@@ -28,7 +27,7 @@ class Cauchy(LocationScale):
     def variance(self) -> Tensor:
         return tl.full_like(self.loc, tl.inf)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return self.loc + tl.empty(shape, dtype=self.loc.dtype, device=self.loc.device).cauchy_() * self.scale
 

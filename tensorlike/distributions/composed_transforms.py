@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, ClassVar
 
 from tensorlike._originals import tl
+from tensorlike.tensor import Tensor
 from tensorlike.tensor.size import Size
 
 from . import constraints
@@ -61,24 +62,24 @@ class Transform:
         return int(self.domain.event_dim)
 
     @property
-    def inv(self) -> Any:
+    def inv(self) -> Transform:
         """The inverse, whose inverse is this transform."""
         if self._inv is None:
             self._inv = _InverseTransform(self)
-        return self._inv
+        return self._inv  # type: ignore[no-any-return]
 
     @property
     def sign(self) -> Any:
         """The sign of the derivative of a monotonic transform, 1 or -1."""
         raise NotImplementedError(f"{type(self)} does not implement sign")
 
-    def with_cache(self, cache_size: int = 1) -> Any:
+    def with_cache(self, cache_size: int = 1) -> Transform:
         """Return the transform with a cache of that size."""
         if self._cache_size == cache_size:
             return self
         if not self._arguments and type(self).__init__ is not Transform.__init__:
             raise NotImplementedError(f"{type(self)}.with_cache is not implemented")
-        again: Any = type(self)
+        again: Callable[..., Transform] = type(self)
         return again(*(getattr(self, name) for name in self._arguments), cache_size=cache_size)
 
     def __eq__(self, other: object) -> bool:
@@ -86,52 +87,54 @@ class Transform:
             return self is other
         return all(_same(getattr(self, name), getattr(other, name)) for name in self._compared)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Tensor) -> Tensor:
         """Return the value at `x`."""
         if self._cache_size == 0:
             return self._call(x)
         known, value = self._cached_x_y
         if x is known:
-            return value
+            return value  # type: ignore[no-any-return]
         value = self._call(x)
         self._cached_x_y = x, value
         return value
 
-    def _inv_call(self, y: Any) -> Any:
+    def _inv_call(self, y: Tensor) -> Tensor:
         """Return the origin of `y`."""
         if self._cache_size == 0:
             return self._inverse(y)
         value, known = self._cached_x_y
         if y is known:
-            return value
+            return value  # type: ignore[no-any-return]
         value = self._inverse(y)
         self._cached_x_y = value, y
         return value
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         raise NotImplementedError(f"{type(self)} does not implement _call")
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         raise NotImplementedError(f"{type(self)} does not implement _inverse")
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the absolute determinant of dy/dx, for `x` and its value `y`."""
         raise NotImplementedError(f"{type(self)} does not implement log_abs_det_jacobian")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of the value of a tensor of that shape."""
         return shape
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of the origin of a tensor of that shape."""
         return shape
 
 
 class _InverseTransform(Transform):
     """The inverse of a transform."""
+
+    _inv: Transform
 
     def __init__(self, transform: Transform) -> None:
         super().__init__(cache_size=transform._cache_size)
@@ -157,10 +160,10 @@ class _InverseTransform(Transform):
         return self._inv.sign
 
     @property
-    def inv(self) -> Any:
+    def inv(self) -> Transform:
         return self._inv
 
-    def with_cache(self, cache_size: int = 1) -> Any:
+    def with_cache(self, cache_size: int = 1) -> Transform:
         return self._inv.with_cache(cache_size).inv
 
     def __eq__(self, other: object) -> bool:
@@ -169,16 +172,16 @@ class _InverseTransform(Transform):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._inv!r})"
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Tensor) -> Tensor:
         return self._inv._inv_call(x)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return -self._inv.log_abs_det_jacobian(y, x)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return self._inv.inverse_shape(shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return self._inv.forward_shape(shape)
 
 
@@ -190,7 +193,7 @@ class ComposeTransform(Transform):
     tensor([3.])
     """
 
-    def __init__(self, parts: Sequence[Any], cache_size: int = 0) -> None:
+    def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         if cache_size:
             parts = [part.with_cache(cache_size) for part in parts]
         super().__init__(cache_size=cache_size)
@@ -199,7 +202,7 @@ class ComposeTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
-    def _reconciled(self, constraint: Any, parts: Any, inside: str, outside: str) -> Any:
+    def _reconciled(self, constraint: constraints.Constraint, parts: Any, inside: str, outside: str) -> Any:
         """Return a constraint at one end with the event dimensions that the part at the other end needs."""
         event_dim = 0
         for part in parts:
@@ -231,21 +234,21 @@ class ComposeTransform(Transform):
         return reduce(operator.mul, (part.sign for part in self.parts), 1)
 
     @property
-    def inv(self) -> Any:
+    def inv(self) -> Transform:
         if self._inv is None:
             self._inv = ComposeTransform([part.inv for part in reversed(self.parts)])
             self._inv._inv = self
-        return self._inv
+        return self._inv  # type: ignore[no-any-return]
 
-    def with_cache(self, cache_size: int = 1) -> Any:
+    def with_cache(self, cache_size: int = 1) -> Transform:
         return self if self._cache_size == cache_size else ComposeTransform(self.parts, cache_size=cache_size)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Tensor) -> Tensor:
         for part in self.parts:
             x = part(x)
         return x
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         if not self.parts:
             return tl.zeros_like(x)
         event_dim = self.domain.event_dim
@@ -257,12 +260,12 @@ class ComposeTransform(Transform):
             x = value
         return reduce(operator.add, terms)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         for part in self.parts:
             shape = part.forward_shape(shape)
         return shape
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         for part in reversed(self.parts):
             shape = part.inverse_shape(shape)
         return shape
@@ -285,7 +288,7 @@ class IndependentTransform(Transform):
 
     _arguments = ("base_transform", "reinterpreted_batch_ndims")
 
-    def __init__(self, base_transform: Any, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
+    def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.base_transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
@@ -306,24 +309,24 @@ class IndependentTransform(Transform):
     def sign(self) -> Any:
         return self.base_transform.sign
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         _require_dims(x.shape, self.domain.event_dim)
         return self.base_transform(x)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         _require_dims(y.shape, self.codomain.event_dim)
         return self.base_transform.inv(y)
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return _sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return self.base_transform.forward_shape(shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return self.base_transform.inverse_shape(shape)
 
 
@@ -337,7 +340,7 @@ class ReshapeTransform(Transform):
     bijective = True
     _arguments = ("in_shape", "out_shape")
 
-    def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
+    def __init__(self, in_shape: Sequence[int], out_shape: Sequence[int], cache_size: int = 0) -> None:
         self.in_shape = Size(in_shape)
         self.out_shape = Size(out_shape)
         if self.in_shape.numel() != self.out_shape.numel():
@@ -352,24 +355,24 @@ class ReshapeTransform(Transform):
     def codomain(self) -> Any:
         return constraints.independent(constraints.real, len(self.out_shape))
 
-    def _call(self, x: Any) -> Any:
+    def _call(self, x: Tensor) -> Tensor:
         return x.reshape(self.forward_shape(x.shape))
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: Tensor) -> Tensor:
         return y.reshape(self.inverse_shape(y.shape))
 
-    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
-    def _reshaped(self, shape: Any, before: Size, after: Size) -> Any:
+    def _reshaped(self, shape: tuple[int, ...], before: Size, after: Size) -> tuple[int, ...]:
         _require_dims(shape, len(before))
         kept = len(shape) - len(before)
         if Size(shape[kept:]) != before:
             raise ValueError(f"Shape mismatch: expected {shape[kept:]} but got {before}")
         return shape[:kept] + after
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return self._reshaped(shape, self.in_shape, self.out_shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return self._reshaped(shape, self.out_shape, self.in_shape)

@@ -39,7 +39,7 @@ class ConstraintRegistry:
         self._registry[constraint] = factory
         return factory
 
-    def __call__(self, constraint: Any) -> Any:
+    def __call__(self, constraint: constraints.Constraint) -> Any:
         """Return the transform for a constraint. Raises NotImplementedError if none is registered for its class."""
         factory = self._registry.get(type(constraint))
         if factory is None:
@@ -53,7 +53,9 @@ biject_to = ConstraintRegistry()
 transform_to = ConstraintRegistry()
 
 
-def _register(*kinds: Any, only: ConstraintRegistry | None = None) -> Callable[[_F], _F]:
+def _register(
+    *kinds: constraints.Constraint | type[constraints.Constraint], only: ConstraintRegistry | None = None
+) -> Callable[[_F], _F]:
     """Register a function for these constraints, in both registries or in one."""
 
     def register(factory: _F) -> _F:
@@ -66,27 +68,27 @@ def _register(*kinds: Any, only: ConstraintRegistry | None = None) -> Callable[[
 
 
 @_register(constraints.real)
-def _real(constraint: Any) -> Any:
+def _real(constraint: constraints.Constraint) -> Any:
     return transforms.identity_transform
 
 
 # Positive numbers are those above 0: their constraint is of this class too.
 @_register(constraints.greater_than, constraints.greater_than_eq)
-def _above(constraint: Any) -> Any:
+def _above(constraint: constraints._Above) -> Any:
     return transforms.ComposeTransform(
         [transforms.ExpTransform(), transforms.AffineTransform(constraint.lower_bound, 1)]
     )
 
 
 @_register(constraints.less_than)
-def _below(constraint: Any) -> Any:
+def _below(constraint: constraints._Below) -> Any:
     return transforms.ComposeTransform(
         [transforms.ExpTransform(), transforms.AffineTransform(constraint.upper_bound, -1)]
     )
 
 
 @_register(constraints.interval, constraints.half_open_interval)
-def _between(constraint: Any) -> Any:
+def _between(constraint: constraints._Between) -> Any:
     lower, upper = constraint.lower_bound, constraint.upper_bound
     sigmoid = transforms.SigmoidTransform()
     if all(isinstance(bound, (int, float)) for bound in (lower, upper)) and (lower, upper) == (0, 1):
@@ -95,27 +97,27 @@ def _between(constraint: Any) -> Any:
 
 
 @_register(constraints.simplex, only=biject_to)
-def _simplex(constraint: Any) -> Any:
+def _simplex(constraint: constraints.Constraint) -> Any:
     return transforms.StickBreakingTransform()
 
 
 @_register(constraints.simplex, only=transform_to)
-def _simplex_by_softmax(constraint: Any) -> Any:
+def _simplex_by_softmax(constraint: constraints.Constraint) -> Any:
     return transforms.SoftmaxTransform()
 
 
 @_register(constraints.lower_cholesky, only=transform_to)
-def _lower_cholesky(constraint: Any) -> Any:
+def _lower_cholesky(constraint: constraints.Constraint) -> Any:
     return transforms.LowerCholeskyTransform()
 
 
 @_register(constraints.positive_definite, constraints.positive_semidefinite, only=transform_to)
-def _positive_definite(constraint: Any) -> Any:
+def _positive_definite(constraint: constraints.Constraint) -> Any:
     return transforms.PositiveDefiniteTransform()
 
 
 @_register(constraints.corr_cholesky)
-def _corr_cholesky(constraint: Any) -> Any:
+def _corr_cholesky(constraint: constraints.Constraint) -> Any:
     return transforms.CorrCholeskyTransform()
 
 

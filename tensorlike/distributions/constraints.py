@@ -105,7 +105,7 @@ class _Dependent(Constraint):
         raise ValueError("Cannot determine validity of dependent constraint")
 
 
-def is_dependent(constraint: Any) -> bool:
+def is_dependent(constraint: object) -> bool:
     """Return whether a constraint depends on other parameters.
 
     >>> tl.distributions.constraints.is_dependent(tl.distributions.Uniform.support)
@@ -227,7 +227,7 @@ class _Real(Constraint):
 class _Above(Constraint):
     """The base class of constraints with a lower bound."""
 
-    def __init__(self, lower_bound: Any) -> None:
+    def __init__(self, lower_bound: Tensor | float) -> None:
         self.lower_bound = lower_bound
         super().__init__()
 
@@ -238,7 +238,7 @@ class _Above(Constraint):
 class _Below(Constraint):
     """The base class of constraints with an upper bound."""
 
-    def __init__(self, upper_bound: Any) -> None:
+    def __init__(self, upper_bound: Tensor | float) -> None:
         self.upper_bound = upper_bound
         super().__init__()
 
@@ -249,7 +249,7 @@ class _Below(Constraint):
 class _Between(Constraint):
     """The base class of constraints with two bounds."""
 
-    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+    def __init__(self, lower_bound: Tensor | float, upper_bound: Tensor | float) -> None:
         self.lower_bound = lower_bound
         self.upper_bound = upper_bound
         super().__init__()
@@ -264,7 +264,7 @@ class _IntegerInterval(_Between):
     is_discrete = True
 
     def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)  # type: ignore[no-any-return]
+        return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _IntegerLessThan(_Below):
@@ -273,7 +273,7 @@ class _IntegerLessThan(_Below):
     is_discrete = True
 
     def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value <= self.upper_bound)  # type: ignore[no-any-return]
+        return (value % 1 == 0) & (value <= self.upper_bound)
 
 
 class _IntegerGreaterThan(_Above):
@@ -282,42 +282,42 @@ class _IntegerGreaterThan(_Above):
     is_discrete = True
 
     def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value >= self.lower_bound)  # type: ignore[no-any-return]
+        return (value % 1 == 0) & (value >= self.lower_bound)
 
 
 class _GreaterThan(_Above):
     """Numbers above the bound."""
 
     def check(self, value: Tensor) -> Tensor:
-        return self.lower_bound < value  # type: ignore[no-any-return]
+        return self.lower_bound < value
 
 
 class _GreaterThanEq(_Above):
     """Numbers from the bound on, included."""
 
     def check(self, value: Tensor) -> Tensor:
-        return self.lower_bound <= value  # type: ignore[no-any-return]
+        return self.lower_bound <= value
 
 
 class _LessThan(_Below):
     """Numbers below the bound."""
 
     def check(self, value: Tensor) -> Tensor:
-        return value < self.upper_bound  # type: ignore[no-any-return]
+        return value < self.upper_bound
 
 
 class _Interval(_Between):
     """Numbers from the lower to the upper bound, both included."""
 
     def check(self, value: Tensor) -> Tensor:
-        return (self.lower_bound <= value) & (value <= self.upper_bound)  # type: ignore[no-any-return]
+        return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _HalfOpenInterval(_Between):
     """Numbers from the lower bound on, included, and below the upper one."""
 
     def check(self, value: Tensor) -> Tensor:
-        return (self.lower_bound <= value) & (value < self.upper_bound)  # type: ignore[no-any-return]
+        return (self.lower_bound <= value) & (value < self.upper_bound)
 
 
 class _Simplex(Constraint):
@@ -336,15 +336,15 @@ class _Multinomial(_Below):
     event_dim = 1
 
     def check(self, value: Tensor) -> Tensor:
-        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)  # type: ignore[no-any-return]
+        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
 
     def _arguments(self) -> str:
         return ""
 
 
-def _both(matrix: Any) -> Tensor:
+def _both(matrix: Tensor) -> Tensor:
     """Return whether all elements of each matrix are true."""
-    return matrix.reshape((*matrix.shape[:-2], -1)).all(-1)  # type: ignore[no-any-return]
+    return matrix.reshape((*matrix.shape[:-2], -1)).all(-1)
 
 
 class _LowerTriangular(Constraint):
@@ -428,7 +428,7 @@ class _Several(Constraint):
     def is_discrete(self) -> bool:  # type: ignore[override]
         return any(constraint.is_discrete for constraint in self.cseq)
 
-    def _check_dim(self, value: Any) -> None:
+    def _check_dim(self, value: Tensor) -> None:
         if not -value.dim() <= self.dim < value.dim():
             raise AssertionError(f"dim {self.dim} out of range for value with {value.dim()} dimensions")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from tensorlike._originals import functional as F
 from tensorlike._originals import tl
@@ -32,8 +31,8 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
     _mean_carrier_measure = 0
 
     def __init__(
-        self, probs: Any = None, logits: Any = None, lims: tuple[float, float] = (0.499, 0.501),
-        validate_args: bool | None = None,
+        self, probs: Tensor | float | None = None, logits: Tensor | float | None = None,
+        lims: tuple[float, float] = (0.499, 0.501), validate_args: bool | None = None,
     ) -> None:  # fmt: skip
         batch_shape = self._set_probs_or_logits(probs, logits)
         if probs is not None:
@@ -55,8 +54,8 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         """Return the probabilities, and the lower limit for those for which the series is used."""
         return tl.where(self._outside_unstable_region(), self.probs, self._lims[0] * tl.ones_like(self.probs))
 
-    def _choose(self, formula: Any, series: Any) -> Tensor:
-        return tl.where(self._outside_unstable_region(), formula, series)  # type: ignore[no-any-return]
+    def _choose(self, formula: Tensor, series: Tensor) -> Tensor:
+        return tl.where(self._outside_unstable_region(), formula, series)
 
     def _cont_bern_log_norm(self) -> Tensor:
         """Return the logarithm of what makes the density integrate to 1."""
@@ -88,7 +87,7 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         odds = (-cut).log1p() - cut.log()
         return self._choose(cut * (cut - 1.0) / (1.0 - 2.0 * cut).pow(2) + 1.0 / odds.pow(2), series)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return self.icdf(tl.rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
@@ -119,9 +118,9 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (self.logits,)
 
-    def _log_normalizer(self, x: Any) -> Tensor:
+    def _log_normalizer(self, x: Tensor) -> Tensor:
         low, high = self._lims[0] - 0.5, self._lims[1] - 0.5
         outside = (x <= low) | (x > high)
         cut = tl.where(outside, x, low * tl.ones_like(x))
         series = 0.5 * x + x.pow(2) / 24.0 - x.pow(4) / 2880.0
-        return tl.where(outside, tl.expm1(cut).abs().log() - cut.abs().log(), series)  # type: ignore[no-any-return]
+        return tl.where(outside, tl.expm1(cut).abs().log() - cut.abs().log(), series)

@@ -29,7 +29,7 @@ def _undeclared(name: str) -> Callable[[Any], Any]:
     return raise_error
 
 
-def _all_hold(checked: Any) -> bool:
+def _all_hold(checked: Tensor) -> bool:
     """Return whether a constraint holds everywhere: inside vmap, in all examples."""
     return bool(tl._is_all_true(checked) if isinstance(checked, Tensor) else checked.all())
 
@@ -56,7 +56,8 @@ class Distribution:
     support: Any = property(_undeclared("support"))
 
     def __init__(
-        self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None
+        self, batch_shape: tuple[int, ...] | list[int] = (), event_shape: tuple[int, ...] | list[int] = (),
+        validate_args: bool | None = None,
     ) -> None:  # fmt: skip
         self._batch_shape = Size(batch_shape)
         self._event_shape = Size(event_shape)
@@ -107,7 +108,7 @@ class Distribution:
             setattr(self, name, value)
         return Size(value.shape)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
+    def expand(self, batch_shape: tuple[int, ...] | list[int], _instance: object = None) -> Self:
         """Return the distribution with its batch expanded to this shape, without copying parameters.
 
         A subclass with an `__init__` of its own defines it too, and calls this one with
@@ -142,7 +143,7 @@ class Distribution:
         """Return a distribution that this one is made of, as it is when this one has the batch shape `shape`."""
         return inner.expand(shape)
 
-    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+    def _get_checked_instance(self, cls: type, _instance: object = None) -> Any:
         """Return the object that `expand` fills: the one given, or a new one if `cls` knows how to make it."""
         if _instance is None and type(self).__init__ != cls.__init__:  # type: ignore[misc]
             raise NotImplementedError(
@@ -181,12 +182,12 @@ class Distribution:
         """The standard deviation."""
         return self.variance.sqrt()
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         """Return samples without gradients: `sample_shape` of them for each element of the batch."""
         with tl.no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         """Return samples that have gradients by the parameters; `has_rsample` tells whether there are any."""
         raise NotImplementedError(f"{type(self)} does not implement rsample")
 
@@ -223,7 +224,7 @@ class Distribution:
         """Return the exponential of the entropy."""
         return self.entropy().exp()
 
-    def _extended_shape(self, sample_shape: Any = ()) -> Size:
+    def _extended_shape(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Size:
         """Return the shape of samples: `sample_shape`, then that of the batch, then that of the event."""
         return Size(sample_shape) + self._batch_shape + self._event_shape
 
@@ -232,7 +233,7 @@ class Distribution:
         values = values.view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values
 
-    def _validate_sample(self, value: Any) -> None:
+    def _validate_sample(self, value: Tensor) -> None:
         """Raise ValueError for a value of the wrong shape or outside the support."""
         if not is_tensor_like(value):
             raise ValueError(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
@@ -26,7 +24,7 @@ class Exponential(ExponentialFamily):
     _mean_carrier_measure = 0
     rate: Tensor
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(self._set_parameters(rate=rate), validate_args=validate_args)
 
     @property
@@ -45,7 +43,7 @@ class Exponential(ExponentialFamily):
     def variance(self) -> Tensor:
         return self.rate.pow(-2)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return tl.empty(shape, dtype=self.rate.dtype, device=self.rate.device).exponential_() / self.rate
 
@@ -69,5 +67,5 @@ class Exponential(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (-self.rate,)
 
-    def _log_normalizer(self, x: Any) -> Tensor:
-        return -(-x).log()  # type: ignore[no-any-return]
+    def _log_normalizer(self, x: Tensor) -> Tensor:
+        return -(-x).log()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
@@ -27,7 +25,7 @@ class FisherSnedecor(Distribution):
     df1: Tensor
     df2: Tensor
 
-    def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, df1: Tensor | float, df2: Tensor | float, validate_args: bool | None = None) -> None:
         batch_shape = self._set_parameters(df1=df1, df2=df2)
         self._gamma1 = Gamma(self.df1 * 0.5, self.df1)
         self._gamma2 = Gamma(self.df2 * 0.5, self.df2)
@@ -49,7 +47,7 @@ class FisherSnedecor(Distribution):
         above = 2 * defined.pow(2) * (self.df1 + defined - 2)
         return above / (self.df1 * (defined - 2).pow(2) * (defined - 4))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         tiny = tl.finfo(self.df2.dtype).tiny
         shape = self._extended_shape(sample_shape)
         above = self._gamma1.rsample(sample_shape).view(shape)

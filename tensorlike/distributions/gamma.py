@@ -27,7 +27,7 @@ class Gamma(ExponentialFamily):
     concentration: Tensor
     rate: Tensor
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
         batch_shape = self._set_parameters(concentration=concentration, rate=rate)
         super().__init__(batch_shape, validate_args=validate_args)
 
@@ -43,7 +43,7 @@ class Gamma(ExponentialFamily):
     def variance(self) -> Tensor:
         return self.concentration / self.rate.pow(2)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         value: Any = tl._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         # Not part of the gradient: a draw that rounds to 0 is moved inside.
@@ -74,5 +74,5 @@ class Gamma(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (self.concentration - 1, -self.rate)
 
-    def _log_normalizer(self, x: Any, y: Any) -> Tensor:
-        return tl.lgamma(x + 1) - (x + 1) * tl.log(-y)  # type: ignore[no-any-return]
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
+        return tl.lgamma(x + 1) - (x + 1) * tl.log(-y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tensorlike._originals import tl
@@ -26,7 +27,10 @@ class GeneralizedPareto(Distribution):
     scale: Tensor
     concentration: Tensor
 
-    def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, loc: Tensor | float, scale: Tensor | float, concentration: Tensor | float,
+        validate_args: bool | None = None,
+    ) -> None:  # fmt: skip
         batch_shape = self._set_parameters(loc=loc, scale=scale, concentration=concentration)
         super().__init__(batch_shape, validate_args=validate_args)
 
@@ -36,11 +40,11 @@ class GeneralizedPareto(Distribution):
         upper = tl.where(self.concentration < 0, end, tl.full_like(end, tl.inf))
         return constraints.interval(self.loc, upper)
 
-    def _by_tail(self, exponential: Any, power: Any) -> Tensor:
+    def _by_tail(self, exponential: Tensor, power: Callable[[Tensor], Tensor]) -> Tensor:
         """Return `exponential` where the concentration is 0, and `power` of the others elsewhere."""
         zero = tl.isclose(self.concentration, tl.zeros_like(self.concentration))
         # The other branch sees a concentration that it can divide by, so that its gradient is finite.
-        return tl.where(zero, exponential, power(tl.where(zero, tl.ones_like(self.concentration), self.concentration)))  # type: ignore[no-any-return]
+        return tl.where(zero, exponential, power(tl.where(zero, tl.ones_like(self.concentration), self.concentration)))
 
     def _z(self, value: Tensor) -> Tensor:
         return (value - self.loc) / self.scale
@@ -61,7 +65,7 @@ class GeneralizedPareto(Distribution):
         variance = self.scale**2 / ((1 - shape) ** 2 * (1 - 2 * shape))
         return variance.masked_fill(shape >= 0.5, tl.nan)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return self.icdf(tl.rand(shape, dtype=self.loc.dtype, device=self.loc.device))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
@@ -29,7 +28,7 @@ class Gumbel(TransformedDistribution):
     loc: Tensor
     scale: Tensor
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self._set_parameters(loc=loc, scale=scale)
         limits = tl.finfo(self.loc.dtype)
         low, high = tl.full_like(self.loc, limits.tiny), tl.full_like(self.loc, 1 - limits.eps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
@@ -11,6 +11,9 @@ from tensorlike.tensor import Tensor
 from . import constraints
 from .transformed_distribution import TransformedDistribution
 from .transforms import AbsTransform
+
+if TYPE_CHECKING:
+    from .distribution import Distribution
 
 __all__ = ["HalfDistribution"]
 
@@ -22,7 +25,7 @@ class HalfDistribution(TransformedDistribution):
     has_rsample = True
     base_dist: Any
 
-    def __init__(self, base_distribution: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, base_distribution: Distribution, validate_args: bool | None = None) -> None:
         super().__init__(base_distribution, AbsTransform(), validate_args=validate_args)
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from tensorlike.tensor import Tensor
 
@@ -23,7 +22,7 @@ class HalfNormal(HalfDistribution):
 
     arg_constraints = {"scale": constraints.positive}
 
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), validate_args=validate_args)
 
     @property

@@ -27,7 +27,7 @@ class InverseGamma(TransformedDistribution):
     has_rsample = True
     base_dist: Any
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)
         super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args=validate_args)
 
@@ -41,9 +41,9 @@ class InverseGamma(TransformedDistribution):
         """The rate of the gamma distribution."""
         return self.base_dist.rate  # type: ignore[no-any-return]
 
-    def _if_above(self, least: float, value: Any) -> Tensor:
+    def _if_above(self, least: float, value: Tensor) -> Tensor:
         """Return a moment for concentrations above the least for which it is finite."""
-        return tl.where(self.concentration > least, value, tl.inf)  # type: ignore[no-any-return]
+        return tl.where(self.concentration > least, value, tl.inf)
 
     @property
     def mean(self) -> Tensor:

@@ -125,53 +125,53 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
 
 @register_kl(Bernoulli, Bernoulli)
-def _kl_bernoulli_bernoulli(p: Any, q: Any) -> Tensor:
+def _kl_bernoulli_bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
     one = p.probs * (F.softplus(-q.logits) - F.softplus(-p.logits))
     one = one.masked_fill(q.probs == 0, tl.inf).masked_fill(p.probs == 0, 0)
     zero = (1 - p.probs) * (F.softplus(q.logits) - F.softplus(p.logits))
-    return one + zero.masked_fill(q.probs == 1, tl.inf).masked_fill(p.probs == 1, 0)  # type: ignore[no-any-return]
+    return one + zero.masked_fill(q.probs == 1, tl.inf).masked_fill(p.probs == 1, 0)
 
 
 @register_kl(Dirichlet, Dirichlet)
-def _kl_dirichlet_dirichlet(p: Any, q: Any) -> Tensor:
+def _kl_dirichlet_dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
     a, b = p.concentration, q.concentration
     means = a.digamma() - a.sum(-1, True).digamma()
-    return q._log_normalizer(b) - p._log_normalizer(a) + ((a - b) * means).sum(-1)  # type: ignore[no-any-return]
+    return q._log_normalizer(b) - p._log_normalizer(a) + ((a - b) * means).sum(-1)
 
 
 @register_kl(Beta, Beta)
-def _kl_beta_beta(p: Any, q: Any) -> Tensor:
+def _kl_beta_beta(p: Beta, q: Beta) -> Tensor:
     return _kl_dirichlet_dirichlet(p._dirichlet, q._dirichlet)
 
 
 @register_kl(Binomial, Binomial)
-def _kl_binomial_binomial(p: Any, q: Any) -> Tensor:
+def _kl_binomial_binomial(p: Binomial, q: Binomial) -> Tensor:
     if (p.total_count < q.total_count).any():
         raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
     of_one = p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p()
-    return (p.total_count * of_one).masked_fill(p.total_count > q.total_count, tl.inf)  # type: ignore[no-any-return]
+    return (p.total_count * of_one).masked_fill(p.total_count > q.total_count, tl.inf)
 
 
 @register_kl(Categorical, Categorical)
-def _kl_categorical_categorical(p: Any, q: Any) -> Tensor:
+def _kl_categorical_categorical(p: Categorical, q: Categorical) -> Tensor:
     terms = p.probs * (p.logits - q.logits)
     terms = terms.masked_fill(q.probs == 0, tl.inf).masked_fill(p.probs == 0, 0)
-    return terms.sum(-1)  # type: ignore[no-any-return]
+    return terms.sum(-1)
 
 
 @register_kl(OneHotCategorical, OneHotCategorical)
-def _kl_onehotcategorical_onehotcategorical(p: Any, q: Any) -> Tensor:
+def _kl_onehotcategorical_onehotcategorical(p: OneHotCategorical, q: OneHotCategorical) -> Tensor:
     return _kl_categorical_categorical(p._categorical, q._categorical)
 
 
 @register_kl(Exponential, Exponential)
-def _kl_exponential_exponential(p: Any, q: Any) -> Tensor:
+def _kl_exponential_exponential(p: Exponential, q: Exponential) -> Tensor:
     ratio = q.rate / p.rate
-    return ratio - ratio.log() - 1  # type: ignore[no-any-return]
+    return ratio - ratio.log() - 1
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)
-def _kl_expfamily_expfamily(p: Any, q: Any) -> Tensor:
+def _kl_expfamily_expfamily(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
     """Return the Bregman divergence of the log normalizer."""
     if type(p) is not type(q):
         raise NotImplementedError(
@@ -188,9 +188,9 @@ def _kl_expfamily_expfamily(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Gamma, Gamma)
-def _kl_gamma_gamma(p: Any, q: Any) -> Tensor:
+def _kl_gamma_gamma(p: Gamma, q: Gamma) -> Tensor:
     a, b = p.concentration, q.concentration
-    return (  # type: ignore[no-any-return]
+    return (
         b * (p.rate / q.rate).log()
         + tl.lgamma(b)
         - tl.lgamma(a)
@@ -200,60 +200,60 @@ def _kl_gamma_gamma(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Gumbel, Gumbel)
-def _kl_gumbel_gumbel(p: Any, q: Any) -> Tensor:
+def _kl_gumbel_gumbel(p: Gumbel, q: Gumbel) -> Tensor:
     ratio, shift = p.scale / q.scale, (p.loc - q.loc) / q.scale
     tail = (tl.lgamma(1 + ratio) - shift).exp()
-    return shift - ratio.log() + ratio * euler_constant + tail - (1 + euler_constant)  # type: ignore[no-any-return]
+    return shift - ratio.log() + ratio * euler_constant + tail - (1 + euler_constant)
 
 
 @register_kl(Geometric, Geometric)
-def _kl_geometric_geometric(p: Any, q: Any) -> Tensor:
-    return -p.entropy() - tl.log1p(-q.probs) / p.probs - q.logits  # type: ignore[no-any-return]
+def _kl_geometric_geometric(p: Geometric, q: Geometric) -> Tensor:
+    return -p.entropy() - tl.log1p(-q.probs) / p.probs - q.logits
 
 
 @register_kl(HalfNormal, HalfNormal)
-def _kl_halfnormal_halfnormal(p: Any, q: Any) -> Tensor:
+def _kl_halfnormal_halfnormal(p: HalfNormal, q: HalfNormal) -> Tensor:
     return _kl_normal_normal(p.base_dist, q.base_dist)
 
 
 @register_kl(Laplace, Laplace)
-def _kl_laplace_laplace(p: Any, q: Any) -> Tensor:
+def _kl_laplace_laplace(p: Laplace, q: Laplace) -> Tensor:
     ratio, distance = p.scale / q.scale, (p.loc - q.loc).abs()
-    return distance / q.scale + ratio * tl.exp(-distance / p.scale) - ratio.log() - 1  # type: ignore[no-any-return]
+    return distance / q.scale + ratio * tl.exp(-distance / p.scale) - ratio.log() - 1
 
 
 @register_kl(Normal, Normal)
-def _kl_normal_normal(p: Any, q: Any) -> Tensor:
+def _kl_normal_normal(p: Normal, q: Normal) -> Tensor:
     ratio = (p.scale / q.scale).pow(2)
-    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())  # type: ignore[no-any-return]
+    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
 
 
 @register_kl(Pareto, Pareto)
-def _kl_pareto_pareto(p: Any, q: Any) -> Tensor:
+def _kl_pareto_pareto(p: Pareto, q: Pareto) -> Tensor:
     ratio = q.alpha / p.alpha
     result = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
-    return result.masked_fill(p.scale < q.scale, tl.inf)  # type: ignore[no-any-return]
+    return result.masked_fill(p.scale < q.scale, tl.inf)
 
 
 @register_kl(Poisson, Poisson)
-def _kl_poisson_poisson(p: Any, q: Any) -> Tensor:
-    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)  # type: ignore[no-any-return]
+def _kl_poisson_poisson(p: Poisson, q: Poisson) -> Tensor:
+    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
 
 
 @register_kl(Cauchy, Cauchy)
-def _kl_cauchy_cauchy(p: Any, q: Any) -> Tensor:
+def _kl_cauchy_cauchy(p: Cauchy, q: Cauchy) -> Tensor:
     sums = (p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)
-    return sums.log() - (4 * p.scale * q.scale).log()  # type: ignore[no-any-return]
+    return sums.log() - (4 * p.scale * q.scale).log()
 
 
 @register_kl(Uniform, Uniform)
-def _kl_uniform_uniform(p: Any, q: Any) -> Tensor:
+def _kl_uniform_uniform(p: Uniform, q: Uniform) -> Tensor:
     result = ((q.high - q.low) / (p.high - p.low)).log()
-    return result.masked_fill((q.low > p.low) | (q.high < p.high), tl.inf)  # type: ignore[no-any-return]
+    return result.masked_fill((q.low > p.low) | (q.high < p.high), tl.inf)
 
 
 @register_kl(TransformedDistribution, TransformedDistribution)
-def _kl_transformed_transformed(p: Any, q: Any) -> Tensor:
+def _kl_transformed_transformed(p: TransformedDistribution, q: TransformedDistribution) -> Tensor:
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError(
             "kl_divergence() of two transformed distributions needs equal transforms and event shapes"
@@ -262,7 +262,7 @@ def _kl_transformed_transformed(p: Any, q: Any) -> Tensor:
 
 
 @register_kl(Independent, Independent)
-def _kl_independent_independent(p: Any, q: Any) -> Tensor:
+def _kl_independent_independent(p: Independent[Distribution], q: Independent[Distribution]) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError(
             "kl_divergence() of two Independent distributions needs equal reinterpreted_batch_ndims"
@@ -278,14 +278,14 @@ def _batch_trace_XXT(bmat: Tensor) -> Tensor:
     return bmat.pow(2).sum((-2, -1))
 
 
-def _log_det(d: Any) -> Tensor:
+def _log_det(d: MultivariateNormal | LowRankMultivariateNormal) -> Tensor:
     """Return the logarithm of the determinant of the covariance."""
     if isinstance(d, LowRankMultivariateNormal):
         return _batch_lowrank_logdet(d._unbroadcasted_cov_factor, d._unbroadcasted_cov_diag, d._capacitance_tril)
-    return 2 * d._half_log_det()  # type: ignore[no-any-return]
+    return 2 * d._half_log_det()
 
 
-def _mahalanobis(q: Any, x: Any) -> Tensor:
+def _mahalanobis(q: MultivariateNormal | LowRankMultivariateNormal, x: Tensor) -> Tensor:
     """Return the squared length of `x` under the covariance."""
     if isinstance(q, LowRankMultivariateNormal):
         covariance = q._unbroadcasted_cov_factor, q._unbroadcasted_cov_diag
@@ -293,7 +293,7 @@ def _mahalanobis(q: Any, x: Any) -> Tensor:
     return _batch_mahalanobis(q._unbroadcasted_scale_tril, x)
 
 
-def _trace_of_quotient(p: Any, q: Any) -> Tensor:
+def _trace_of_quotient(p: Any, q: MultivariateNormal | LowRankMultivariateNormal) -> Tensor:
     """Return the trace of the covariance of `p` times the inverse of that of `q`."""
     low_p = isinstance(p, LowRankMultivariateNormal)
     root = p._unbroadcasted_cov_factor if low_p else p._unbroadcasted_scale_tril
@@ -318,7 +318,9 @@ def _trace_of_quotient(p: Any, q: Any) -> Tensor:
 @register_kl(MultivariateNormal, LowRankMultivariateNormal)
 @register_kl(LowRankMultivariateNormal, MultivariateNormal)
 @register_kl(MultivariateNormal, MultivariateNormal)
-def _kl_multivariatenormal_multivariatenormal(p: Any, q: Any) -> Tensor:
+def _kl_multivariatenormal_multivariatenormal(
+    p: MultivariateNormal | LowRankMultivariateNormal, q: MultivariateNormal | LowRankMultivariateNormal
+) -> Tensor:
     if p.event_shape != q.event_shape:
         low = [isinstance(d, LowRankMultivariateNormal) for d in (p, q)]
         kind = "Low Rank " if all(low) else "(Low Rank) " if any(low) else ""
@@ -326,7 +328,7 @@ def _kl_multivariatenormal_multivariatenormal(p: Any, q: Any) -> Tensor:
             f"KL-divergence between two {kind}Multivariate Normals with different event shapes cannot be computed"
         )
     lengths = _trace_of_quotient(p, q) + _mahalanobis(q, q.loc - p.loc)
-    return 0.5 * (_log_det(q) - _log_det(p) + lengths - p.event_shape[0])  # type: ignore[no-any-return]
+    return 0.5 * (_log_det(q) - _log_det(p) + lengths - p.event_shape[0])
 
 
 # ---------------------------------------------------------------------------------------------- of different families
@@ -336,11 +338,11 @@ def _infinite_like(tensor: Tensor) -> Tensor:
     return tl.full_like(tensor, tl.inf)
 
 
-def _x_log_x(tensor: Any) -> Tensor:
-    return tl.special.xlogy(tensor, tensor)  # type: ignore[no-any-return]
+def _x_log_x(tensor: Tensor) -> Tensor:
+    return tl.special.xlogy(tensor, tensor)
 
 
-def _mean_log(p: Any) -> Tensor:
+def _mean_log(p: Exponential | Gamma | Beta | Pareto | Uniform) -> Tensor:
     """Return the mean of the logarithm."""
     if isinstance(p, Exponential):
         return -euler_constant - p.rate.log()
@@ -350,48 +352,48 @@ def _mean_log(p: Any) -> Tensor:
         return p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma()
     if isinstance(p, Pareto):
         return p.scale.log() + p.alpha.reciprocal()
-    return (_x_log_x(p.high) - _x_log_x(p.low)) / (p.high - p.low) - 1  # type: ignore[no-any-return]
+    return (_x_log_x(p.high) - _x_log_x(p.low)) / (p.high - p.low) - 1
 
 
-def _mean_exp(p: Any, scale: Any) -> Tensor:
+def _mean_exp(p: Exponential | Gamma | Normal | Uniform, scale: Tensor) -> Tensor:
     """Return the mean of `exp(-x / scale)`."""
     if isinstance(p, Exponential):
-        return p.rate / (p.rate + scale.reciprocal())  # type: ignore[no-any-return]
+        return p.rate / (p.rate + scale.reciprocal())
     if isinstance(p, Gamma):
-        return (1 + (p.rate * scale).reciprocal()).pow(-p.concentration)  # type: ignore[no-any-return]
+        return (1 + (p.rate * scale).reciprocal()).pow(-p.concentration)
     if isinstance(p, Normal):
-        return (0.5 * (p.scale / scale).pow(2) - p.loc / scale).exp()  # type: ignore[no-any-return]
+        return (0.5 * (p.scale / scale).pow(2) - p.loc / scale).exp()
     ends = tl.exp(-p.low / scale) - tl.exp(-p.high / scale)
-    return scale * ends / (p.high - p.low)  # type: ignore[no-any-return]
+    return scale * ends / (p.high - p.low)
 
 
-def _mean_distance(p: Any, loc: Any) -> Tensor:
+def _mean_distance(p: Normal, loc: Tensor) -> Tensor:
     """Return the mean of `abs(x - loc)` of a normal variable."""
     z = (p.loc - loc) / p.scale
     density = math.sqrt(2 / math.pi) * (-0.5 * z.pow(2)).exp()
-    return p.scale * (density + z * tl.erf(math.sqrt(0.5) * z))  # type: ignore[no-any-return]
+    return p.scale * (density + z * tl.erf(math.sqrt(0.5) * z))
 
 
-def _expected_beta(p: Any, q: Any) -> Tensor:
+def _expected_beta(p: Uniform, q: Beta) -> Tensor:
     both = q.concentration1 + q.concentration0
     rest = Uniform(1 - p.high, 1 - p.low, validate_args=False)
     constant = both.lgamma() - q.concentration1.lgamma() - q.concentration0.lgamma()
-    return constant + (q.concentration1 - 1) * _mean_log(p) + (q.concentration0 - 1) * _mean_log(rest)  # type: ignore[no-any-return]
+    return constant + (q.concentration1 - 1) * _mean_log(p) + (q.concentration0 - 1) * _mean_log(rest)
 
 
-def _expected_gamma(p: Any, q: Any) -> Tensor:
+def _expected_gamma(p: Exponential | Gamma | Beta | Pareto | Uniform, q: Gamma) -> Tensor:
     shape = q.concentration
-    return shape * q.rate.log() - shape.lgamma() + (shape - 1) * _mean_log(p) - q.rate * p.mean  # type: ignore[no-any-return]
+    return shape * q.rate.log() - shape.lgamma() + (shape - 1) * _mean_log(p) - q.rate * p.mean
 
 
-def _expected_normal(p: Any, q: Any) -> Tensor:
+def _expected_normal(p: Distribution, q: Normal) -> Tensor:
     square = p.variance + (p.mean - q.loc).pow(2)
-    return -0.5 * math.log(2 * math.pi) - q.scale.log() - 0.5 * square / q.scale.pow(2)  # type: ignore[no-any-return]
+    return -0.5 * math.log(2 * math.pi) - q.scale.log() - 0.5 * square / q.scale.pow(2)
 
 
-def _expected_gumbel(p: Any, q: Any) -> Tensor:
+def _expected_gumbel(p: Exponential | Gamma | Normal | Uniform, q: Gumbel) -> Tensor:
     shift = (q.loc - p.mean) / q.scale
-    return shift - q.scale.log() - (q.loc / q.scale).exp() * _mean_exp(p, q.scale)  # type: ignore[no-any-return]
+    return shift - q.scale.log() - (q.loc / q.scale).exp() * _mean_exp(p, q.scale)
 
 
 #: The mean of `log q` under `p`, by the class of `q`.
@@ -411,7 +413,7 @@ _EXPECTED: dict[type, Callable[[Any, Any], Tensor]] = {
 }  # fmt: skip
 
 
-def _ends(d: Any) -> tuple[Any, Any]:
+def _ends(d: Distribution) -> tuple[Any, Any]:
     """Return the least and the largest value that a distribution gives."""
     if isinstance(d, Uniform):
         return d.low, d.high
@@ -424,7 +426,7 @@ def _ends(d: Any) -> tuple[Any, Any]:
     return -tl.inf, tl.inf
 
 
-def _cross(p: Any, q: Any) -> Tensor:
+def _cross(p: Distribution, q: Distribution) -> Tensor:
     """Return `-entropy(p) - E log q`, infinite where `p` gives values that `q` does not."""
     expected = next(_EXPECTED[kind] for kind in type(q).__mro__ if kind in _EXPECTED)
     result = -p.entropy() - expected(p, q)
@@ -435,14 +437,14 @@ def _cross(p: Any, q: Any) -> Tensor:
     return result.masked_fill(outside, tl.inf)  # type: ignore[no-any-return]
 
 
-def _cross_from_pareto(p: Any, q: Any) -> Tensor:
+def _cross_from_pareto(p: Pareto, q: Distribution) -> Tensor:
     """Return `_cross`, infinite where the tail is too heavy for the means that `q` needs."""
     heavy = p.alpha <= (2 if isinstance(q, Normal) else 1)
     lighter = Pareto(p.scale, tl.where(heavy, 3.0, p.alpha), validate_args=False)
-    return _cross(lighter, q).masked_fill(heavy, tl.inf)  # type: ignore[no-any-return]
+    return _cross(lighter, q).masked_fill(heavy, tl.inf)
 
 
-def _infinite(p: Any, q: Any) -> Tensor:
+def _infinite(p: Distribution, q: Distribution) -> Tensor:
     """Return infinity: `p` always gives values that `q` does not."""
     return tl.full(p.batch_shape, tl.inf, dtype=p.mean.dtype, device=p.mean.device)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
@@ -29,7 +27,9 @@ class Kumaraswamy(TransformedDistribution):
     concentration1: Tensor
     concentration0: Tensor
 
-    def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, concentration1: Tensor | float, concentration0: Tensor | float, validate_args: bool | None = None
+    ) -> None:
         self._set_parameters(concentration1=concentration1, concentration0=concentration0)
         base = Uniform(
             tl.zeros_like(self.concentration0), tl.ones_like(self.concentration0), validate_args=validate_args

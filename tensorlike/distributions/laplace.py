@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
@@ -28,11 +26,11 @@ class Laplace(LocationScale, Distribution):
     def variance(self) -> Tensor:
         return 2 * self.scale.pow(2)
 
-    def _from_center(self, offset: Any) -> Tensor:
+    def _from_center(self, offset: Tensor) -> Tensor:
         """Return the quantile of the probability 0.5 + offset / 2."""
-        return self.loc - self.scale * offset.sign() * tl.log1p(-offset.abs())  # type: ignore[no-any-return]
+        return self.loc - self.scale * offset.sign() * tl.log1p(-offset.abs())
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         drawn = tl.empty(shape, dtype=self.loc.dtype, device=self.loc.device)
         return self._from_center(drawn.uniform_(tl.finfo(self.loc.dtype).eps - 1, 1))

@@ -31,7 +31,7 @@ class LKJCholesky(Distribution):
     support = constraints.corr_cholesky
     concentration: Tensor
 
-    def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(self, dim: int, concentration: Tensor | float = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:
             raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
         self.dim = dim
@@ -48,7 +48,7 @@ class LKJCholesky(Distribution):
     def _expand_inner(self, inner: Distribution, shape: Size) -> Any:
         return inner.expand((*shape, self.dim))
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         like: Any = {"dtype": self.concentration.dtype, "device": self.concentration.device}
         with tl.no_grad():
             lengths = self._beta.sample(sample_shape).unsqueeze(-1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorlike.tensor import Tensor
 
 from . import constraints
@@ -34,5 +32,5 @@ class LocationScale(Centred):
     has_rsample = True
     scale: Tensor
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(self._set_parameters(loc=loc, scale=scale), validate_args=validate_args)

@@ -52,7 +52,7 @@ class LowRankMultivariateNormal(Centred, Distribution):
     support = constraints.real_vector
     has_rsample = True
 
-    def __init__(self, loc: Any, cov_factor: Any, cov_diag: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         event_shape = Size(loc.shape[-1:])
@@ -83,7 +83,7 @@ class LowRankMultivariateNormal(Centred, Distribution):
     @lazy_property
     def variance(self) -> Tensor:
         variance = self._unbroadcasted_cov_factor.pow(2).sum(-1) + self._unbroadcasted_cov_diag
-        return variance.expand(self._extended_shape())  # type: ignore[no-any-return]
+        return variance.expand(self._extended_shape())
 
     @lazy_property
     def scale_tril(self) -> Tensor:
@@ -107,13 +107,13 @@ class LowRankMultivariateNormal(Centred, Distribution):
         half = tl.linalg.solve_triangular(self._capacitance_tril, weighted, upper=False)
         return self._matrices(self._unbroadcasted_cov_diag.reciprocal().diag_embed() - half.mT @ half)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         like: Any = {"dtype": self.loc.dtype, "device": self.loc.device}
         factor_draws = _standard_normal(shape[:-1] + self.cov_factor.shape[-1:], **like)
         diagonal_draws = _standard_normal(shape, **like)
         spread = _batch_mv(self._unbroadcasted_cov_factor, factor_draws)
-        return self.loc + spread + self._unbroadcasted_cov_diag.sqrt() * diagonal_draws  # type: ignore[no-any-return]
+        return self.loc + spread + self._unbroadcasted_cov_diag.sqrt() * diagonal_draws
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

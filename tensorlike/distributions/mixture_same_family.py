@@ -106,7 +106,7 @@ class MixtureSameFamily(Distribution):
         weights = tl.log_softmax(self.mixture_distribution.logits, dim=-1)
         return (self.component_distribution.log_prob(self._pad(x)) + weights).logsumexp(dim=-1)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         with tl.no_grad():
             first = len(sample_shape) + len(self.batch_shape)
             chosen = self.mixture_distribution.sample(sample_shape)
@@ -115,16 +115,16 @@ class MixtureSameFamily(Distribution):
             index = index.expand((*drawn.shape[:first], 1, *self.event_shape))
             return drawn.gather(first, index).squeeze(first)
 
-    def _pad(self, x: Any) -> Tensor:
+    def _pad(self, x: Tensor) -> Tensor:
         """Return values with a dimension for the components."""
-        return x.unsqueeze(-1 - self._event_ndims)  # type: ignore[no-any-return]
+        return x.unsqueeze(-1 - self._event_ndims)
 
-    def _pad_mixture_dimensions(self, x: Any) -> Tensor:
+    def _pad_mixture_dimensions(self, x: Tensor) -> Tensor:
         """Return values of the mixture, such as its probabilities, with dimensions for batch and event."""
         own = len(self.mixture_distribution.batch_shape)
         missing = len(self.batch_shape) - own
         shape = (*x.shape[:own], *(1,) * (missing if own else 0), x.shape[-1], *(1,) * self._event_ndims)
-        return x.reshape(shape)  # type: ignore[no-any-return]
+        return x.reshape(shape)
 
     def __repr__(self) -> str:
         return f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"

@@ -28,7 +28,8 @@ class Multinomial(ProbsOrLogitsOfCategorical):
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
     def __init__(
-        self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self, total_count: int = 1, probs: Tensor | float | None = None, logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
     ) -> None:  # fmt: skip
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
@@ -52,7 +53,7 @@ class Multinomial(ProbsOrLogitsOfCategorical):
     def variance(self) -> Tensor:
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         indices = self._categorical.sample(Size((self.total_count,)) + Size(sample_shape)).movedim(0, -1)
         counts = indices.new_zeros(self._extended_shape(sample_shape))
         return counts.scatter_add(-1, indices, tl.ones_like(indices)).type_as(self.probs)  # type: ignore[no-any-return]

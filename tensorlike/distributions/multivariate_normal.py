@@ -41,7 +41,7 @@ def _precision_to_scale_tril(P: Tensor) -> Tensor:
     return tl.linalg.solve_triangular(upper, unit, upper=False)
 
 
-def one_matrix(message: str, error: type[Exception], **matrices: Any) -> tuple[str, Any]:
+def one_matrix(message: str, error: type[Exception], **matrices: Tensor | None) -> tuple[str, Any]:
     """Return the name and value of the one matrix that was given, which must be a matrix or a batch of them."""
     given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
     if len(given) != 1:
@@ -74,8 +74,8 @@ class MultivariateNormal(Centred, Distribution):
     has_rsample = True
 
     def __init__(
-        self, loc: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
-        validate_args: bool | None = None,
+        self, loc: Tensor, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None, validate_args: bool | None = None,
     ) -> None:  # fmt: skip
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
@@ -96,7 +96,7 @@ class MultivariateNormal(Centred, Distribution):
         elif covariance_matrix is not None:
             self._unbroadcasted_scale_tril = tl.linalg.cholesky(covariance_matrix)
         else:
-            self._unbroadcasted_scale_tril = _precision_to_scale_tril(precision_matrix)
+            self._unbroadcasted_scale_tril = _precision_to_scale_tril(precision_matrix)  # type: ignore[arg-type]
 
     def _matrices(self, matrix: Tensor) -> Tensor:
         """Return a matrix for each element of the batch."""
@@ -119,14 +119,14 @@ class MultivariateNormal(Centred, Distribution):
 
     @property
     def variance(self) -> Tensor:
-        return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)  # type: ignore[no-any-return]
+        return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         drawn = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
         return self.loc + _batch_mv(self._unbroadcasted_scale_tril, drawn)
 
     def _half_log_det(self) -> Tensor:
-        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)  # type: ignore[no-any-return]
+        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

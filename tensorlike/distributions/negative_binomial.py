@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorlike._originals import functional as F
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
@@ -32,7 +30,8 @@ class NegativeBinomial(ProbsOrLogits):
     total_count: Tensor
 
     def __init__(
-        self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self, total_count: Tensor | float, probs: Tensor | float | None = None, logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
     ) -> None:  # fmt: skip
         batch_shape = self._set_probs_or_logits(probs, logits, total_count=total_count)
         self.total_count = self.total_count.type_as(self._param)
@@ -55,7 +54,7 @@ class NegativeBinomial(ProbsOrLogits):
         # A Poisson variable whose rate is a gamma variable.
         return Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         with tl.no_grad():
             return tl.poisson(self._gamma.sample(sample_shape))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
@@ -32,12 +31,12 @@ class Normal(LocationScale, ExponentialFamily):
     def variance(self) -> Tensor:
         return self.stddev.pow(2)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with tl.no_grad():
             return tl.normal(self.loc.expand(shape), self.scale.expand(shape))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         drawn = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
         return self.loc + drawn * self.scale
 
@@ -61,5 +60,5 @@ class Normal(LocationScale, ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal())
 
-    def _log_normalizer(self, x: Any, y: Any) -> Tensor:
-        return -0.25 * x.pow(2) / y + 0.5 * tl.log(-math.pi / y)  # type: ignore[no-any-return]
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
+        return -0.25 * x.pow(2) / y + 0.5 * tl.log(-math.pi / y)

@@ -25,7 +25,7 @@ class Pareto(TransformedDistribution):
     alpha: Tensor
     scale: Tensor
 
-    def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: Tensor | float, alpha: Tensor | float, validate_args: bool | None = None) -> None:
         self._set_parameters(scale=scale, alpha=alpha)
         base = Exponential(self.alpha, validate_args=validate_args)
         transforms = [ExpTransform(), AffineTransform(loc=0, scale=self.scale)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
@@ -25,7 +23,7 @@ class Poisson(ExponentialFamily):
     support = constraints.nonnegative_integer
     rate: Tensor
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(self._set_parameters(rate=rate), validate_args=validate_args)
 
     @property
@@ -40,7 +38,7 @@ class Poisson(ExponentialFamily):
     def variance(self) -> Tensor:
         return self.rate
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         with tl.no_grad():
             return tl.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
@@ -54,5 +52,5 @@ class Poisson(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (tl.log(self.rate),)
 
-    def _log_normalizer(self, x: Any) -> Tensor:
-        return tl.exp(x)  # type: ignore[no-any-return]
+    def _log_normalizer(self, x: Tensor) -> Tensor:
+        return tl.exp(x)

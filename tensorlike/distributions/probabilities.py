@@ -13,7 +13,7 @@ from .utils import lazy_property, logits_to_probs, probs_to_logits
 __all__ = ["ProbsOrLogits", "ProbsOrLogitsOfCategorical"]
 
 
-def one_of(probs: Any, logits: Any) -> str:
+def one_of(probs: Tensor | float | None, logits: Tensor | float | None) -> str:
     """Return which of the two was given. Raises ValueError for none and for both."""
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
@@ -26,7 +26,7 @@ class ProbsOrLogits(Distribution):
     #: Whether each logit stands for one probability, its log odds, and not for one of several that sum to 1.
     _is_binary: ClassVar[bool] = True
 
-    def _set_probs_or_logits(self, probs: Any, logits: Any, **others: Any) -> Size:
+    def _set_probs_or_logits(self, probs: Tensor | float | None, logits: Tensor | float | None, **others: Any) -> Size:
         """Set the one that was given, broadcast with other parameters; return their shape."""
         given = one_of(probs, logits)
         return self._set_parameters(**others, **{given: logits if given == "logits" else probs})

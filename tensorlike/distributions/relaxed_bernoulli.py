@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
 
@@ -27,25 +25,26 @@ class LogitRelaxedBernoulli(ProbsOrLogits):
     support = constraints.real
 
     def __init__(
-        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self, temperature: Tensor, probs: Tensor | float | None = None, logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
     ) -> None:  # fmt: skip
         self.temperature = temperature
         batch_shape = self._set_probs_or_logits(probs, logits)
         super().__init__(batch_shape, validate_args=validate_args)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         probs = clamp_probs(self.probs.expand(shape))
         drawn = clamp_probs(tl.rand(shape, dtype=probs.dtype, device=probs.device))
         # The sum of a logistic variable and the log odds.
-        return (drawn.log() - (-drawn).log1p() + probs.log() - (-probs).log1p()) / self.temperature  # type: ignore[no-any-return]
+        return (drawn.log() - (-drawn).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
         difference = logits - value * self.temperature
-        return self.temperature.log() + difference - 2 * difference.exp().log1p()  # type: ignore[no-any-return]
+        return self.temperature.log() + difference - 2 * difference.exp().log1p()
 
 
 class RelaxedBernoulli(Relaxed):
@@ -59,7 +58,8 @@ class RelaxedBernoulli(Relaxed):
     support = constraints.unit_interval
 
     def __init__(
-        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self, temperature: Tensor, probs: Tensor | float | None = None, logits: Tensor | float | None = None,
+        validate_args: bool | None = None,
     ) -> None:  # fmt: skip
         super().__init__(
             LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args

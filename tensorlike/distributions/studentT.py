@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
@@ -30,7 +29,10 @@ class StudentT(Distribution):
     loc: Tensor
     scale: Tensor
 
-    def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, df: Tensor | float, loc: Tensor | float = 0.0, scale: Tensor | float = 1.0,
+        validate_args: bool | None = None,
+    ) -> None:  # fmt: skip
         batch_shape = self._set_parameters(df=df, loc=loc, scale=scale)
         self._chi2 = Chi2(self.df)
         super().__init__(batch_shape, validate_args=validate_args)
@@ -48,7 +50,7 @@ class StudentT(Distribution):
         variance = self.scale.pow(2) * self.df / (self.df - 2)
         return variance.masked_fill(self.df <= 2, tl.inf).masked_fill(self.df <= 1, tl.nan)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         drawn = _standard_normal(self._extended_shape(sample_shape), self.df.dtype, self.df.device)
         return self.loc + self.scale * drawn * tl.rsqrt(self._chi2.rsample(sample_shape) / self.df)
 

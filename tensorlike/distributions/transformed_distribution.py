@@ -28,7 +28,10 @@ class TransformedDistribution(Distribution):
 
     arg_constraints: Any = {}
 
-    def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, base_distribution: Distribution, transforms: Transform | list[Transform],
+        validate_args: bool | None = None,
+    ) -> None:  # fmt: skip
         if isinstance(transforms, Transform):
             self.transforms = [transforms]
         elif not isinstance(transforms, list):
@@ -76,16 +79,16 @@ class TransformedDistribution(Distribution):
         missing = len(self.event_shape) - codomain.event_dim
         return constraints.independent(codomain, missing) if missing > 0 else codomain
 
-    def _transformed(self, x: Any) -> Tensor:
+    def _transformed(self, x: Tensor) -> Tensor:
         for transform in self.transforms:
             x = transform(x)
-        return x  # type: ignore[no-any-return]
+        return x
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         with tl.no_grad():
             return self._transformed(self.base_dist.sample(sample_shape))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         return self._transformed(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -103,7 +106,7 @@ class TransformedDistribution(Distribution):
             self.base_dist.log_prob(value), event_dim - len(self.base_dist.event_shape)
         )
 
-    def _monotonize_cdf(self, value: Any) -> Any:
+    def _monotonize_cdf(self, value: Tensor) -> Any:
         """Return a probability, or what it leaves of 1 where the transforms are decreasing."""
         sign: Any = 1
         for transform in self.transforms:

@@ -11,6 +11,8 @@ from tensorlike._originals import functional as F
 from tensorlike._originals import tl
 from tensorlike.dispatch.protocol import is_tensor_like
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device
+from tensorlike.tensor.dtypes import dtype
 
 __all__ = [
     "broadcast_all",
@@ -28,7 +30,7 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
-def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
+def broadcast_all(*values: Tensor | complex) -> tuple[Tensor, ...]:
     """Return numbers and tensors as tensors of one shape.
 
     Numbers take dtype and device of the first tensor, and the default ones if there is none. Raises ValueError for
@@ -47,16 +49,16 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
         if isinstance(value, Tensor):
             options = {"dtype": value.dtype, "device": value.device}
             break
-    tensors = [value if is_tensor_like(value) else tl.tensor(value, **options) for value in values]
+    tensors: list[Any] = [value if is_tensor_like(value) else tl.tensor(value, **options) for value in values]
     return tuple(tl.broadcast_tensors(*tensors))
 
 
-def numbers_alone(*values: Any) -> bool:
+def numbers_alone(*values: object) -> bool:
     """Return whether all parameters of a distribution are Python numbers, so that its batch shape is empty."""
     return all(isinstance(value, (int, float, complex)) for value in values)
 
 
-def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+def _standard_normal(shape: Sequence[int], dtype: dtype, device: device) -> Tensor:
     """Return draws of the normal distribution of mean 0 and variance 1."""
     return tl.normal(tl.zeros(shape, dtype=dtype, device=device), tl.ones(shape, dtype=dtype, device=device))
 
@@ -95,13 +97,13 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     return inside.log() - (-inside).log1p() if is_binary else inside.log()
 
 
-def _inside_unit(value: Any) -> Any:
+def _inside_unit(value: Tensor) -> Tensor:
     """Return probabilities that are neither 0 nor 1 by rounding."""
     limits = tl.finfo(value.dtype)
     return value.clamp(min=limits.tiny, max=1.0 - limits.eps)
 
 
-def _clipped_sigmoid(x: Any) -> Any:
+def _clipped_sigmoid(x: Tensor) -> Tensor:
     return _inside_unit(tl.sigmoid(x))
 
 
@@ -111,7 +113,7 @@ def _same(a: Any, b: Any) -> bool:
     return bool(equal.all()) if isinstance(equal, Tensor) else bool(equal)
 
 
-def _log_tanh_slope(x: Any) -> Any:
+def _log_tanh_slope(x: Tensor) -> Tensor:
     """Return the logarithm of the derivative of tanh, 4 / (exp(x) + exp(-x)) ** 2."""
     return 2.0 * (math.log(2.0) - x - F.softplus(-2.0 * x))
 
@@ -145,12 +147,12 @@ class lazy_property(Generic[_T, _R]):
         self.__name__ = wrapped.__name__
 
     @overload
-    def __get__(self, instance: None, obj_type: Any = None) -> property: ...
+    def __get__(self, instance: None, obj_type: type | None = None) -> property: ...
 
     @overload
-    def __get__(self, instance: _T, obj_type: Any = None) -> _R: ...
+    def __get__(self, instance: _T, obj_type: type | None = None) -> _R: ...
 
-    def __get__(self, instance: _T | None, obj_type: Any = None) -> _R | property:
+    def __get__(self, instance: _T | None, obj_type: type | None = None) -> _R | property:
         if instance is None:
             return property(self.wrapped)
         with tl.enable_grad():

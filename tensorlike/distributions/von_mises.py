@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
@@ -37,7 +36,7 @@ class VonMises(Centred, Distribution):
     loc: Tensor
     concentration: Tensor
 
-    def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None) -> None:
         batch_shape = self._set_parameters(loc=loc, concentration=concentration)
         super().__init__(batch_shape, Size(), validate_args)
 
@@ -62,7 +61,7 @@ class VonMises(Centred, Distribution):
         # Small concentrations lose all digits of rho: their series.
         return tl.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         """Return samples, by the method of Best and Fisher (1979)."""
         shape = self._extended_shape(sample_shape)
         with tl.no_grad():

@@ -28,14 +28,14 @@ class Weibull(TransformedDistribution):
     scale: Tensor
     concentration: Tensor
 
-    def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None) -> None:
         self._set_parameters(scale=scale, concentration=concentration)
         self.concentration_reciprocal = self.concentration.reciprocal()
         base = Exponential(tl.ones_like(self.scale), validate_args=validate_args)
         transforms = [PowerTransform(self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
         super().__init__(base, transforms, validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: tuple[int, ...] | list[int], _instance: object = None) -> Any:
         new = super().expand(batch_shape, _instance)
         new.concentration_reciprocal = new.concentration.reciprocal()
         return new

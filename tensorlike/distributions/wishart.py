@@ -52,8 +52,8 @@ class Wishart(ExponentialFamily):
     _mean_carrier_measure = 0
 
     def __init__(
-        self, df: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
-        validate_args: bool | None = None,
+        self, df: Tensor | float, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None, validate_args: bool | None = None,
     ) -> None:  # fmt: skip
         name, matrix = one_matrix(
             "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.", AssertionError,
@@ -77,7 +77,7 @@ class Wishart(ExponentialFamily):
         elif covariance_matrix is not None:
             self._unbroadcasted_scale_tril = tl.linalg.cholesky(covariance_matrix)
         else:
-            self._unbroadcasted_scale_tril = _precision_to_scale_tril(precision_matrix)
+            self._unbroadcasted_scale_tril = _precision_to_scale_tril(precision_matrix)  # type: ignore[arg-type]
         steps = tl.arange(size, dtype=matrix.dtype, device=matrix.device)
         self._dist_chi2 = Chi2(self.df.unsqueeze(-1) - steps)
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
@@ -132,15 +132,15 @@ class Wishart(ExponentialFamily):
         diagonal = covariance.diagonal(dim1=-2, dim2=-1)
         return self._for_matrices(self.df) * (covariance.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
-    def _bartlett_sampling(self, sample_shape: Any = ()) -> Tensor:
+    def _bartlett_sampling(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
         """Return draws by Bartlett's decomposition."""
         size = self._event_shape[-1]
         factor = self._dist_chi2.rsample(sample_shape).sqrt().diag_embed()
         below = tl.randn(self._extended_shape(sample_shape), dtype=factor.dtype, device=factor.device).tril(-1)
         root = self._unbroadcasted_scale_tril @ (factor + below if size > 1 else factor)
-        return root @ root.mT  # type: ignore[no-any-return]
+        return root @ root.mT
 
-    def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Tensor:
+    def rsample(self, sample_shape: tuple[int, ...] | list[int] = (), max_try_correction: int | None = None) -> Tensor:
         """Return samples with gradients by the parameters.
 
         Rounding may make a draw singular: it is drawn anew up to `max_try_correction` times, 10 unless given.
@@ -158,14 +158,14 @@ class Wishart(ExponentialFamily):
         return sample
 
     def _log_det_factor(self) -> Tensor:
-        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)  # type: ignore[no-any-return]
+        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         size = self._event_shape[-1]
         trace = tl.cholesky_solve(value, self._unbroadcasted_scale_tril).diagonal(dim1=-2, dim2=-1).sum(-1)
-        return (  # type: ignore[no-any-return]
+        return (
             -self.df * (size * _log_2 / 2 + self._log_det_factor())
             - tl.mvlgamma(self.df / 2, p=size)
             + (self.df - size - 1) / 2 * tl.linalg.slogdet(value).logabsdet
@@ -185,8 +185,8 @@ class Wishart(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (-self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2)
 
-    def _log_normalizer(self, x: Any, y: Any) -> Tensor:
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         size = self._event_shape[-1]
         half = y + (size + 1) / 2
         logdet = tl.linalg.slogdet(-2 * x).logabsdet
-        return half * (size * _log_2 - logdet) + tl.mvlgamma(half, p=size)  # type: ignore[no-any-return]
+        return half * (size * _log_2 - logdet) + tl.mvlgamma(half, p=size)

@@ -14,7 +14,7 @@ from tensorlike.tensor.dtypes import dtype
 from .schema import Argument, Schema, Type
 
 
-def _is_real_number(value: Any) -> bool:
+def _is_real_number(value: object) -> bool:
     """Return whether a value is a tensor of one element that may stand for a number."""
     tensor: Any = value
     return isinstance(value, TensorBase) and tensor.numel() == 1 and not tensor.is_complex()
@@ -39,7 +39,7 @@ _CONVERTS: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "bool"
 _NAMES = {"Scalar": "number", "ScalarType": "int", "Layout": "int", "MemoryFormat": "int"}
 
 
-def _accepted(kind: Type, value: Any) -> bool:
+def _accepted(kind: Type, value: object) -> bool:
     """Return whether a schema's type takes a value."""
     if kind.name == "Optional":
         return value is None or _accepted(kind.elements[0], value)
@@ -116,7 +116,7 @@ def bound(schema: Schema, args: Sequence[Any], kwargs: dict[str, Any]) -> list[A
     return values
 
 
-def _checked(schema: Schema, argument: Argument, index: int, value: Any) -> Any:
+def _checked(schema: Schema, argument: Argument, index: int, value: object) -> Any:
     if not _accepted(argument.type, value):
         name = _type_name(argument.type)
         raise RuntimeError(

@@ -10,7 +10,7 @@ import numpy as np
 from tensorlike.tensor.backends import data_pointer
 from tensorlike.utils._pytree import tree_leaves, tree_map
 
-from .operators import OpOverload, tensors_in
+from .operators import OpOverload, OpOverloadPacket, tensors_in
 from .registration import FakeContext, _overload
 
 
@@ -22,7 +22,7 @@ def _copied(value: Any) -> Any:
     return tree_map(lambda v: v.detach().clone().requires_grad_(v.requires_grad) if _is_tensor(v) else v, value)
 
 
-def _is_tensor(value: Any) -> bool:
+def _is_tensor(value: object) -> bool:
     return any(True for _ in tensors_in([value]))
 
 
@@ -127,7 +127,7 @@ _DEFAULT = tuple(_TESTS)
 
 
 def opcheck(
-    op: Any,
+    op: OpOverload | OpOverloadPacket | str,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any] | None = None,
     *,

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .arguments import bound
 from .operators import ops, raise_kept_error
 from .schema import parse_schema
+
+if TYPE_CHECKING:
+    import os
 
 
 class CppObject:
@@ -63,7 +66,7 @@ class Classes(ModuleType):
         """The paths of the libraries that were loaded."""
         return ops.loaded_libraries
 
-    def load_library(self, path: Any) -> None:
+    def load_library(self, path: str | os.PathLike[str]) -> None:
         """Load a library of C++ that registers classes."""
         ops.load_library(path)
 
@@ -95,7 +98,7 @@ def make_class(namespace: str, name: str, doc: str, cpp_name: str) -> None:
     setattr(space, name, made)
 
 
-def wrap_object(kind: Any, capsule: Any) -> Any:
+def wrap_object(kind: Any, capsule: object) -> Any:
     """Return the object of Python for one of C++."""
     made = kind.__new__(kind)
     made._object = capsule

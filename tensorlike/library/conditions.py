@@ -12,13 +12,13 @@ from tensorlike.tensor import dtypes
 from tensorlike.tensor.tensor import Tensor
 
 
-def _assert(condition: Any, message: Any) -> None:
+def _assert(condition: object, message: object) -> None:
     """Raise AssertionError unless a condition holds, which may be a tensor of one element."""
     if not condition:
         raise AssertionError(message)
 
 
-def _check_with(error: type[Exception], cond: Any, message: Callable[[], Any] | None = None) -> None:
+def _check_with(error: type[Exception], cond: object, message: Callable[[], Any] | None = None) -> None:
     """Raise `error` unless `cond` is True; `message` is a function, so that its text is made only then."""
     if isinstance(cond, Tensor):
         raise TypeError(
@@ -41,27 +41,27 @@ def _check_with(error: type[Exception], cond: Any, message: Callable[[], Any] | 
     raise error(text)
 
 
-def _check(cond: Any, message: Callable[[], Any] | None = None) -> None:
+def _check(cond: object, message: Callable[[], Any] | None = None) -> None:
     """Raise RuntimeError unless a condition holds."""
     _check_with(RuntimeError, cond, message)
 
 
-def _check_index(cond: Any, message: Callable[[], Any] | None = None) -> None:
+def _check_index(cond: object, message: Callable[[], Any] | None = None) -> None:
     """Raise IndexError unless a condition holds."""
     _check_with(IndexError, cond, message)
 
 
-def _check_value(cond: Any, message: Callable[[], Any] | None = None) -> None:
+def _check_value(cond: object, message: Callable[[], Any] | None = None) -> None:
     """Raise ValueError unless a condition holds."""
     _check_with(ValueError, cond, message)
 
 
-def _check_type(cond: Any, message: Callable[[], Any] | None = None) -> None:
+def _check_type(cond: object, message: Callable[[], Any] | None = None) -> None:
     """Raise TypeError unless a condition holds."""
     _check_with(TypeError, cond, message)
 
 
-def _check_not_implemented(cond: Any, message: Callable[[], Any] | None = None) -> None:
+def _check_not_implemented(cond: object, message: Callable[[], Any] | None = None) -> None:
     """Raise NotImplementedError unless a condition holds."""
     _check_with(NotImplementedError, cond, message)
 
@@ -73,7 +73,7 @@ def _check_is_size(i: Any, message: Callable[[], Any] | None = None, *, max: int
         _check(i <= max, message)
 
 
-def _check_tensor_all(cond: Any, message: Callable[[], Any] | None = None) -> None:
+def _check_tensor_all(cond: object, message: Callable[[], Any] | None = None) -> None:
     """Raise RuntimeError unless all elements of a tensor of bools are True."""
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")

@@ -47,8 +47,9 @@ __all__ = [
 
 
 def from_blob(
-    address: int, shape: Sequence[int], strides: Sequence[int], kind: dtype, place: device, owner: Any, requires: bool
-) -> Tensor:
+    address: int, shape: Sequence[int], strides: Sequence[int], kind: dtype, place: device, owner: object,
+    requires: bool,
+) -> Tensor:  # fmt: skip
     """Return a tensor on the memory at `address`, which lives as long as `owner`; strides are in elements."""
     of_numpy = as_numpy_dtype(kind)
     steps = tuple(s * of_numpy.itemsize for s in strides)
@@ -95,7 +96,7 @@ def increment_version(tensor: TensorBase) -> None:
 class Block(blocks.Block):
     """A block of registrations of C++: `TORCH_LIBRARY`."""
 
-    def implement(self, name: str, key: str, function: Any, inferred: str = "") -> str:
+    def implement(self, name: str, key: str, function: Callable[..., Any], inferred: str = "") -> str:
         """Give an operator a kernel of C++. Raises RuntimeError for one with another signature than the schema."""
         if key == "CatchAll":
             key = "CompositeImplicitAutograd"
@@ -127,7 +128,7 @@ def redispatch(operator: Any, /, *args: Any) -> Any:
         return operator(*args)
 
 
-def tensor_parameter(function: Any, place: int) -> str | None:
+def tensor_parameter(function: Callable[..., Any], place: int) -> str | None:
     """Return the name of a parameter that an undefined tensor was given for; None if the function takes one."""
     if isinstance(function, OpOverload) or function is redispatch:
         return None

@@ -14,6 +14,8 @@ from tensorlike.tensor.creation.filled import zeros
 from tensorlike.utils._pytree import tree_flatten, tree_unflatten
 
 if TYPE_CHECKING:
+    from tensorlike.tensor import Tensor
+
     from .operators import OpOverload
 
 #: Below autograd, whether calls were recorded before, and custom Functions still are; None above it.
@@ -32,7 +34,7 @@ def below_autograd() -> Iterator[None]:
         recorded_below.reset(token)
 
 
-def has_gradient(value: Any) -> bool:
+def has_gradient(value: object) -> bool:
     """Return whether a value is a tensor that may have a gradient."""
     tensor: Any = value
     return isinstance(value, TensorBase) and (tensor.is_floating_point() or tensor.is_complex())
@@ -62,7 +64,7 @@ def formula_of(
         ctx.results = [(tuple(t.shape), t.dtype, t.device) if has_gradient(t) else None for t in leaves]
         return tuple(leaves)
 
-    def flat_backward(ctx: Any, *gradients: Any) -> Any:
+    def flat_backward(ctx: Any, *gradients: Tensor | None) -> Any:
         nested = tree_unflatten(gradients, ctx.result_spec)
         found = backward(_Context(ctx), *(nested if isinstance(nested, tuple) else (nested,)))
         given = list(found) if isinstance(found, (tuple, list)) else [found]
@@ -136,7 +138,7 @@ class _Context:
         needed = tree_unflatten(self._ctx.needs_input_grad[1:], self._ctx.spec)
         return tuple(needed[: self._ctx.gradients])
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for the formula, which forward mode asks too."""
         self._ctx.save_for_backward(*tensors)
         self._ctx.save_for_forward(*tensors)
@@ -144,5 +146,5 @@ class _Context:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ctx, name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         setattr(self._ctx, name, value)

@@ -32,14 +32,14 @@ _RETURNS = {Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool"}
 _SEQUENCES = (list, collections.abc.Sequence)
 
 
-def _choices(annotation: Any) -> tuple[Any, ...] | None:
+def _choices(annotation: object) -> tuple[Any, ...] | None:
     """Return the types of a union, None for anything else."""
     if typing.get_origin(annotation) in (Union, types.UnionType):
         return typing.get_args(annotation)
     return None
 
 
-def _schema_type(annotation: Any) -> str | None:
+def _schema_type(annotation: object) -> str | None:
     """Return the type of a schema for an annotation, None where there is none."""
     try:
         if annotation in _BASE:
@@ -131,7 +131,7 @@ def infer_schema(
     return f"{op_name or ''}({', '.join(parts)}) -> {_returned(signature, hints, fail)}"
 
 
-def _default(value: Any, name: str, fail: Callable[[str], NoReturn]) -> str:
+def _default(value: object, name: str, fail: Callable[[str], NoReturn]) -> str:
     if isinstance(value, str):
         return f'"{value}"'
     if value is None or isinstance(value, (int, float, bool)):
@@ -155,7 +155,7 @@ def _returned(signature: inspect.Signature, hints: dict[str, Any], fail: Callabl
     return _returned_one(annotation, fail)
 
 
-def _returned_one(annotation: Any, fail: Callable[[str], NoReturn]) -> str:
+def _returned_one(annotation: object, fail: Callable[[str], NoReturn]) -> str:
     kind = _schema_type(annotation)
     if annotation not in _RETURNS and kind not in ("Tensor[]", "Scalar"):
         fail(

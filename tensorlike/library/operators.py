@@ -17,8 +17,9 @@ Source: `torch.ops`, `torch.library` and the dispatcher of PyTorch.
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -155,7 +156,7 @@ class OpOverload:
     def __str__(self) -> str:
         return f"{self.namespace}.{self._opname}.{self._overloadname}"
 
-    def __deepcopy__(self, memo: Any) -> OpOverload:
+    def __deepcopy__(self, memo: dict[int, Any]) -> OpOverload:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -272,7 +273,7 @@ class OpOverload:
                 version_counter(tensor)[0] += 1
         return self._checked_result(result)
 
-    def _checked_result(self, result: Any) -> Any:
+    def _checked_result(self, result: object) -> Any:
         expected = len(self._schema.returns)
         if expected == 0:
             if result is not None and result != ():
@@ -288,7 +289,7 @@ class OpOverload:
             return tuple(result)
         return result
 
-    def _warning_of_gradients(self, result: Any, values: Sequence[Any]) -> Any:
+    def _warning_of_gradients(self, result: object, values: Sequence[Any]) -> Any:
         """Return the result with nodes that warn when gradients go back through an operator that has none."""
         flat, spec = tree_flatten(result)
         for index, value in enumerate(flat):
@@ -353,7 +354,7 @@ class _NoGradient(Function):
         return (None,) * (ctx.count + 2)
 
 
-def tensors_in(values: Any) -> Iterator[Any]:
+def tensors_in(values: Iterable[Any]) -> Iterator[Any]:
     """Yield the tensors among values, and in the lists among them."""
     for value in values:
         if isinstance(value, TensorBase):
@@ -421,7 +422,7 @@ class OpOverloadPacket:
     def __str__(self) -> str:
         return f"{self._namespace}.{self.__name__}"
 
-    def __deepcopy__(self, memo: Any) -> OpOverloadPacket:
+    def __deepcopy__(self, memo: dict[int, Any]) -> OpOverloadPacket:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -524,7 +525,7 @@ class Ops(ModuleType):
         setattr(self, name, namespace)
         return namespace
 
-    def load_library(self, path: Any) -> None:
+    def load_library(self, path: str | os.PathLike[str]) -> None:
         """Load a library of C++ that registers operators.
 
         Raises OSError where it cannot be loaded, and the error of a registration that failed.

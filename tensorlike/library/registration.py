@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Literal
 
+from tensorlike.tensor import Tensor
 from tensorlike.tensor.backends import data_pointer
 from tensorlike.transforms.custom_functions import by_rule
 from tensorlike.utils._pytree import tree_leaves
@@ -75,7 +76,7 @@ class Library:
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
 
-    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+    def define(self, schema: str, alias_analysis: str = "", *, tags: object = ()) -> str:
         """Define an operator by its schema, and return its name. Raises RuntimeError for one that is defined."""
         overload = self._block.define(schema)
         overload.tags = list(tags) if isinstance(tags, (list, tuple)) else [tags]
@@ -161,7 +162,7 @@ def _own(namespace: str) -> Library:
     return _OWN[namespace]
 
 
-def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
+def define(qualname: str, schema: str, *, lib: Library | None = None, tags: object = ()) -> None:
     """Define an operator by its name with the namespace, `ns::name`, and the rest of its schema.
 
     >>> tl.library.define("doc_define::twice", "(Tensor x) -> Tensor")
@@ -224,8 +225,8 @@ def impl(
 
 
 def register_kernel(
-    op: Any, device_types: str | Sequence[str] | None, func: Callable[..., Any] | None = None, /, *,
-    lib: Library | None = None,
+    op: str | OpOverload | CustomOpDef, device_types: str | Sequence[str] | None,
+    func: Callable[..., Any] | None = None, /, *, lib: Library | None = None,
 ) -> Any:  # fmt: skip
     """Give an operator a kernel for device types; None stands for all. Also a decorator.
 
@@ -237,8 +238,8 @@ def register_kernel(
 
 
 def register_fake(
-    op: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None, _stacklevel: int = 1,
-    allow_override: bool = False,
+    op: str | OpOverload | CustomOpDef, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None,
+    _stacklevel: int = 1, allow_override: bool = False,
 ) -> Any:  # fmt: skip
     """Say which shapes and dtypes an operator returns, by a function that computes no values. Also a decorator.
 
@@ -262,8 +263,9 @@ def register_fake(
 
 
 def register_autograd(
-    op: Any, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None, lib: Any = None
-) -> None:
+    op: str | OpOverload | CustomOpDef, backward: Callable[..., Any], /, *,
+    setup_context: Callable[..., Any] | None = None, lib: Library | None = None,
+) -> None:  # fmt: skip
     """Give an operator a gradient.
 
     `backward(ctx, *grads)` returns a gradient for each positional argument, None for those that have none, and a list
@@ -295,7 +297,9 @@ def register_autograd(
     overload.formula = formula_of(overload, backward, setup_context)
 
 
-def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None) -> Any:
+def register_vmap(
+    op: str | OpOverload | CustomOpDef, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
+) -> Any:
     """Give an operator a rule for `vmap`: `func(info, in_dims, *args, **kwargs)` returns the result and its batch
     dimensions.
 
@@ -506,5 +510,5 @@ def _without_aliases(overload: OpOverload, function: Callable[..., Any]) -> Call
     return kernel
 
 
-def _memory(tensor: Any) -> Any:
+def _memory(tensor: Tensor) -> Any:
     return data_pointer(tensor.untyped_storage()._owner) if tensor.numel() else id(tensor)

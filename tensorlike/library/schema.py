@@ -164,7 +164,7 @@ class Schema:
         return any(r.type.aliases & given for r in self.returns)
 
 
-def _written(value: Any, kind: Type) -> str:
+def _written(value: object, kind: Type) -> str:
     while kind.name == "Optional":
         kind = kind.elements[0]
     if isinstance(value, list):

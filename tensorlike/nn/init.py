@@ -14,6 +14,7 @@ from tensorlike.dispatch import overridable
 from tensorlike.dispatch.core import undispatched as _undispatched
 from tensorlike.dispatch.registry import ignore as _ignore
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.generator import Generator
 
 explain_absent_names(__name__)
 
@@ -66,7 +67,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 @overridable
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill `tensor` from the uniform distribution over [a, b), and return it.
 
     >>> weight = tl.nn.init.uniform_(tl.empty(3, 5), -1.0, 1.0)
@@ -78,7 +79,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 
 
 @overridable
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill `tensor` from the normal distribution of that mean and standard deviation, and return it.
 
     >>> tl.nn.init.normal_(tl.empty(3, 5), mean=2.0, std=0.1).shape == (3, 5)
@@ -90,8 +91,9 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 
 @overridable
 def trunc_normal_(
-    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
-) -> Tensor:
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+    generator: Generator | None = None,
+) -> Tensor:  # fmt: skip
     """Fill `tensor` from the normal distribution truncated to [a, b], and return it.
 
     Warns when `mean` is more than two standard deviations outside [a, b], where few values of a normal
@@ -205,7 +207,7 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 @overridable
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill `tensor` from the uniform distribution that keeps the variance forward and backward, and return it.
 
     The values lie within gain · √(6 / (inputs + outputs)); `tensor` has at least 2 dimensions.
@@ -221,7 +223,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 @overridable
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill `tensor` from the normal distribution that keeps the variance forward and backward, and return it.
 
     The standard deviation is gain · √(2 / (inputs + outputs)); `tensor` has at least 2 dimensions.
@@ -245,10 +247,10 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 @overridable
 def kaiming_uniform_(
     tensor: Tensor,
-    a: Any = 0,  # calculate_gain raises for values other than numbers.
+    a: float = 0,  # calculate_gain raises for values other than numbers.
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Fill `tensor` from the uniform distribution that keeps the variance through `nonlinearity`, and return it.
 
@@ -270,10 +272,10 @@ def kaiming_uniform_(
 @overridable
 def kaiming_normal_(
     tensor: Tensor,
-    a: Any = 0,  # calculate_gain raises for values other than numbers.
+    a: float = 0,  # calculate_gain raises for values other than numbers.
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    generator: Generator | None = None,
 ) -> Tensor:
     """Fill `tensor` from the normal distribution that keeps the variance through `nonlinearity`, and return it.
 
@@ -290,7 +292,7 @@ def kaiming_normal_(
 
 
 @overridable
-def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fill `tensor` with a random orthogonal matrix times `gain`, and return it.
 
     Dimensions after the first are taken as one; where there are more columns than rows, the rows are orthonormal,
@@ -317,7 +319,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 @overridable
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
     """Fill the matrix `tensor` with normal numbers and the fraction `sparsity` of each column with zeros; return it.
 
     >>> weight = tl.nn.init.sparse_(tl.empty(10, 5), sparsity=0.3)

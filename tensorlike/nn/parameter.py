@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self, SupportsIndex
 
 from tensorlike._above import explain_absent_names
 from tensorlike._library_name import LIBRARY
 from tensorlike._originals import tl
 from tensorlike.dispatch.protocol import is_tensor_like
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.parameter import Parameter, PlainResults, has_mark
 
 explain_absent_names(__name__)
@@ -72,7 +75,7 @@ class UninitializedTensorMixin:
     #: The class of the tensor after `materialize`.
     cls_to_become: ClassVar[type]
 
-    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+    def materialize(self, shape: Sequence[int], device: Device | str | None = None, dtype: Dtype | None = None) -> None:
         """Give the tensor this shape, with uninitialised elements; device and dtype stay unless given.
 
         >>> weight = tl.nn.UninitializedParameter()
@@ -107,15 +110,16 @@ class UninitializedTensorMixin:
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return f"<{type(self).__name__}>"
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         # PyTorch's form: the device and the dtype are not kept.
         this: Any = self
         return type(self), (this.requires_grad,)
 
     @classmethod
     def __torch_function__(
-        cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+        cls, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:  # fmt: skip
         # The getters and setters of properties are method wrappers.
         if type(func).__name__ == "method-wrapper" or func.__name__ in _ALLOWED:
             return super().__torch_function__(func, types, args, kwargs)  # type: ignore[misc]
@@ -138,7 +142,9 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
     cls_to_become = Parameter
 
-    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Self:
+    def __new__(
+        cls, requires_grad: bool = True, device: Device | str | None = None, dtype: Dtype | None = None
+    ) -> Self:
         # Made plain first: nothing may be asked of the class itself.
         result: Any = Parameter(tl.empty(0, device=device, dtype=dtype), requires_grad=requires_grad)
         result.__class__ = cls
@@ -159,8 +165,9 @@ class UninitializedBuffer(UninitializedTensorMixin, PlainResults):
     persistent: bool
 
     def __new__(
-        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
-    ) -> Self:
+        cls, requires_grad: bool = False, device: Device | str | None = None, dtype: Dtype | None = None,
+        persistent: bool = True,
+    ) -> Self:  # fmt: skip
         result: Any = tl.empty(0, device=device, dtype=dtype, requires_grad=requires_grad)
         result.persistent = persistent
         result._is_buffer = True

@@ -287,7 +287,7 @@ class OneCycleLR(LRScheduler):
             start_momenta(self, base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
 
-    def _anneal_func(self, start: Any, end: Any, part: float) -> Any:
+    def _anneal_func(self, start: float, end: float, part: float) -> Any:
         if self._anneal_func_type == "linear":
             return (end - start) * part + start
         return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
@@ -314,7 +314,7 @@ class OneCycleLR(LRScheduler):
         return rates
 
 
-def _positive(name: str, value: Any) -> int:
+def _positive(name: str, value: float) -> int:
     if value <= 0 or not isinstance(value, int):
         raise ValueError(f"Expected positive integer {name}, but got {value}")
     return value

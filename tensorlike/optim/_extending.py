@@ -57,7 +57,7 @@ def _default_to_fused_or_foreach(
     return False, False
 
 
-def _disable_dynamo_if_unsupported(single_tensor_fn: Any = None) -> Callable[[Any], Any]:
+def _disable_dynamo_if_unsupported(single_tensor_fn: Callable[..., Any] | None = None) -> Callable[[Any], Any]:
     """Return a decorator that does nothing: functions are not compiled."""
     return lambda function: function
 
@@ -67,12 +67,12 @@ def _get_value(x: Any) -> Any:
     return x.item() if isinstance(x, Tensor) else x
 
 
-def _to_scalar(x: Any) -> Any:
+def _to_scalar(x: Tensor | float) -> Any:
     """Return a tensor of one element without dimensions; other values as they are."""
     return x.squeeze() if isinstance(x, Tensor) and x.dim() else x
 
 
-def _dispatch_sqrt(x: Any) -> Any:
+def _dispatch_sqrt(x: Tensor | float) -> Any:
     """Return the square root of a tensor or a number."""
     return x.sqrt() if isinstance(x, Tensor) else x**0.5
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tensorlike._native import function_types
@@ -181,7 +181,7 @@ def _note_steps(optimizer: Optimizer) -> None:
 
 
 @short_tracebacks
-def check_optimizer(optimizer: Any) -> None:
+def check_optimizer(optimizer: object) -> None:
     """Raise TypeError unless `optimizer` is one."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
@@ -192,7 +192,7 @@ def copied(rate: Any) -> Any:
     return rate.clone() if isinstance(rate, Tensor) else rate
 
 
-def set_in_group(group: dict[str, Any], option: str, value: Any) -> None:
+def set_in_group(group: dict[str, Any], option: str, value: Tensor | float) -> None:
     """Set an option of a group of parameters."""
     if isinstance(group[option], Tensor):
         # Keep the same tensor: others may hold it.
@@ -201,7 +201,7 @@ def set_in_group(group: dict[str, Any], option: str, value: Any) -> None:
         group[option] = value
 
 
-def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+def for_each_group(name: str, optimizer: Optimizer, value: float | Sequence[float]) -> list[Any]:
     """Return the list of values that an argument gives the groups: its own, or one for all."""
     groups = len(optimizer.param_groups)
     values = value if isinstance(value, (list, tuple)) else [value] * groups
@@ -220,7 +220,7 @@ def attributes_of(function: Callable[..., Any] | None) -> dict[str, Any] | None:
     return vars(function).copy()
 
 
-def set_momentum(group: dict[str, Any], momentum: Any) -> None:
+def set_momentum(group: dict[str, Any], momentum: float) -> None:
     """Set the momentum of a group, or what the optimizer has in its place: the first of its decay rates."""
     if "betas" in group:
         group["betas"] = (momentum, *group["betas"][1:])
@@ -228,7 +228,9 @@ def set_momentum(group: dict[str, Any], momentum: Any) -> None:
         group["momentum"] = momentum
 
 
-def start_momenta(scheduler: Any, base: Any, largest: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
+def start_momenta(
+    scheduler: Any, base: float | Sequence[float], largest: float | Sequence[float], last_epoch: int
+) -> tuple[list[Any], list[Any]]:
     """Return the least and largest momenta of the groups, at which a new cycle of momenta starts."""
     optimizer = scheduler.optimizer
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:

@@ -16,7 +16,7 @@ __all__ = ["Adadelta", "adadelta"]
 
 
 def _rule(
-    xp: Any, weight: Any, gradient: Any, square: Any, change_square: Any, lr: Any, rho: float, eps: float
+    xp: Any, weight: Any, gradient: Any, square: Any, change_square: Any, lr: float, rho: float, eps: float
 ) -> None:
     square *= rho
     square += gradient * gradient * (1 - rho)

@@ -15,7 +15,7 @@ from .rules import ElementwiseOptimizer, sparse_rows
 __all__ = ["Adagrad", "adagrad"]
 
 
-def _rule(xp: Any, weight: Any, gradient: Any, total: Any, lr: Any, eps: float) -> None:
+def _rule(xp: Any, weight: Any, gradient: Any, total: Any, lr: float, eps: float) -> None:
     total += gradient * gradient
     weight -= gradient / (xp.sqrt(total) + eps) * lr
 

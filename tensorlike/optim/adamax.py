@@ -16,7 +16,7 @@ __all__ = ["Adamax", "adamax"]
 
 
 def _rule(
-    xp: Any, weight: Any, gradient: Any, mean: Any, largest: Any, size: Any, beta1: float, beta2: float, eps: float
+    xp: Any, weight: Any, gradient: Any, mean: Any, largest: Any, size: float, beta1: float, beta2: float, eps: float
 ) -> None:
     mean += (gradient - mean) * (1 - beta1)
     largest[...] = xp.maximum(largest * beta2, abs(gradient) + eps)

@@ -15,7 +15,7 @@ from .rules import ElementwiseOptimizer
 __all__ = ["ASGD", "asgd"]
 
 
-def _rule(xp: Any, weight: Any, gradient: Any, average: Any, eta: Any, mu: float, lambd: float) -> None:
+def _rule(xp: Any, weight: Any, gradient: Any, average: Any, eta: float, mu: float, lambd: float) -> None:
     weight *= 1 - eta * lambd
     weight -= gradient * eta
     if mu == 1:

@@ -6,7 +6,7 @@ block by block, each pass reads data that is still in the cache: half the time f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ __all__ = ["in_blocks"]
 _BLOCK = 1 << 16
 
 
-def in_blocks(step: Any, written: Sequence[Any], read: Sequence[Any], *options: Any) -> bool:
+def in_blocks(step: Callable[..., Any], written: Sequence[Any], read: Sequence[Any], *options: Any) -> bool:
     """Call `step(arrays, work, *options)` for each block of the tensors `written` and `read`; return whether it did.
 
     `arrays` are blocks of their memory in this order, `work` is a block to compute in. Nothing is done unless all are
@@ -59,7 +59,7 @@ def _blocks(vectors: Sequence[Any]) -> Iterator[Any]:
         yield [v[start : start + _BLOCK] for v in vectors]
 
 
-def _run(step: Any, vectors: Sequence[Any], options: Any) -> None:
+def _run(step: Callable[..., Any], vectors: Sequence[Any], options: Any) -> None:
     if vectors[0].size <= _BLOCK:
         step(vectors, np.empty(vectors[0].size, vectors[0].dtype), *options)
         return

@@ -172,7 +172,7 @@ class LBFGS(Optimizer):
             parts.append(gradient.reshape(-1))
         return tl.cat(parts)
 
-    def _move(self, step: Any, direction: Tensor) -> None:
+    def _move(self, step: float, direction: Tensor) -> None:
         """Add `step` times the part of `direction` that is its own to each parameter."""
         start = 0
         for parameter in self._params:

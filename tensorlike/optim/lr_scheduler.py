@@ -571,7 +571,7 @@ class SequentialLR(_Composed):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
-    def recursive_undo(self, sched: Any = None) -> None:
+    def recursive_undo(self, sched: LRScheduler | None = None) -> None:
         """Take back the first step of all schedulers."""
         sched = self if sched is None else sched
         if hasattr(sched, "_schedulers"):

@@ -17,7 +17,7 @@ __all__ = ["NAdam", "nadam"]
 
 def _rule(
     xp: Any, weight: Any, gradient: Any, mean: Any, square: Any, beta1: float, beta2: float, correction: float,
-    eps: float, gradient_size: Any, mean_size: Any,
+    eps: float, gradient_size: float, mean_size: float,
 ) -> None:  # fmt: skip
     mean += (gradient - mean) * (1 - beta1)
     square *= beta2

@@ -204,7 +204,7 @@ class Optimizer:
         """Raise AssertionError for a group whose steps PyTorch cannot record. Called by `_step`."""
         check_foreach(group)
 
-    def _check_gradient(self, parameter: Tensor, gradient: Tensor, capturable: Any) -> None:
+    def _check_gradient(self, parameter: Tensor, gradient: Tensor, capturable: bool | None) -> None:
         """Raise RuntimeError for sparse gradients that the optimizer does not take, AssertionError for `capturable`
         on a CPU. Called by `_step`.
         """
@@ -449,7 +449,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     return register_hook(hook, _global_post_hooks)
 
 
-def _converted(value: Any, parameter: Tensor, key: Any = None) -> Any:
+def _converted(value: Any, parameter: Tensor, key: str | None = None) -> Any:
     """Copy `value`, with tensors converted to the dtype and device of `parameter`, except for the count of steps."""
     if is_tensor_like(value):
         if key == "step":

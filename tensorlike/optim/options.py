@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ LATER_OPTIONS: dict[str, Any] = {
 
 
 @short_tracebacks
-def check_rate(lr: Any) -> None:
+def check_rate(lr: Tensor | float) -> None:
     """Raise ValueError unless `lr` is a learning rate: a number that is not negative, alone or in a tensor."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
@@ -39,7 +39,7 @@ def check_rate(lr: Any) -> None:
 
 
 @short_tracebacks
-def check_not_negative(**values: Any) -> None:
+def check_not_negative(**values: float) -> None:
     """Raise ValueError for the first of `values` that is negative or NaN."""
     for name, value in values.items():
         if not value >= 0.0:
@@ -47,7 +47,7 @@ def check_not_negative(**values: Any) -> None:
 
 
 @short_tracebacks
-def check_betas(betas: Any) -> None:
+def check_betas(betas: Sequence[float]) -> None:
     """Raise ValueError unless the decay rates `betas` are in [0, 1)."""
     for position, beta in enumerate(betas):
         if not 0.0 <= beta < 1.0:
@@ -80,7 +80,7 @@ def check_foreach(group: Mapping[str, Any]) -> None:
         raise AssertionError("_foreach ops don't support autograd: leave out foreach=True or differentiable=True")
 
 
-def number(value: Any) -> Any:
+def number(value: Tensor | float) -> Any:
     """Return the number in `value` if it is a tensor or an array, else `value`."""
     return value.item() if isinstance(value, (Tensor, np.ndarray)) else value
 

@@ -16,7 +16,7 @@ __all__ = ["RAdam", "radam"]
 
 
 def _rule(
-    xp: Any, weight: Any, gradient: Any, mean: Any, square: Any, beta1: float, beta2: float, eps: float, size: Any,
+    xp: Any, weight: Any, gradient: Any, mean: Any, square: Any, beta1: float, beta2: float, eps: float, size: float,
     adaptive: float,
 ) -> None:  # fmt: skip
     mean += (gradient - mean) * (1 - beta1)

@@ -6,6 +6,7 @@ NumPy's on blocks of raw memory, and the public ones on tensors: of subclasses, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,10 @@ from .options import rate, scalar_dtype
 __all__ = ["ElementwiseOptimizer", "sparse_rows"]
 
 
-def _on_arrays(arrays: Any, work: Any, rule: Any, maximize: bool, weight_decay: float, numbers: Any) -> None:
+def _on_arrays(
+    arrays: Sequence[Any], work: np.ndarray[Any, Any], rule: Callable[..., Any], maximize: bool, weight_decay: float,
+    numbers: Sequence[float],
+) -> None:  # fmt: skip
     weight, *states, gradient = arrays
     if maximize:
         gradient = np.negative(gradient, work)
@@ -53,7 +57,7 @@ class ElementwiseOptimizer(Optimizer):
 
     @staticmethod
     def _follow(
-        rule: Any,
+        rule: Callable[..., Any],
         parameter: Tensor,
         gradient: Tensor,
         state: State,
@@ -87,7 +91,7 @@ class ElementwiseOptimizer(Optimizer):
         rule(tl, parameter, gradient, *tensors, *numbers)
 
 
-def sparse_rows(gradient: Any) -> tuple[tuple[Tensor, ...], Tensor]:
+def sparse_rows(gradient: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:
     """Return the indices of the elements or rows that the sparse `gradient` names, each once, and their values."""
     gradient = gradient.coalesce()
     return tuple(gradient._indices().unbind(0)), gradient._values()

@@ -10,7 +10,7 @@ without gaps, or have no state yet, are left to `Optimizer._update`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -70,7 +70,9 @@ class Steps:
             else:
                 ufunc(values[first], values[second], values[result])
 
-    def left_to_python(self, parameters: list[Tensor], states: Any, numbers: Any) -> Iterator[Tensor]:
+    def left_to_python(
+        self, parameters: list[Tensor], states: Mapping[Tensor, Any], numbers: Callable[..., Any]
+    ) -> Iterator[Tensor]:
         """Update parameters in the native core; yield each that it leaves to Python before it goes on."""
         position = 0
         while (position := self._native.apply(parameters, position, states, numbers)) < len(parameters):

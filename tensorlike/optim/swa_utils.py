@@ -12,6 +12,7 @@ from tensorlike._originals import tl
 from tensorlike.nn import Module
 from tensorlike.nn.modules.batchnorm import _BatchNorm
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
 
 from ._scheduler import for_each_group
 from .lr_scheduler import LRScheduler
@@ -32,7 +33,7 @@ def _each(average: Callable[..., Tensor]) -> Callable[..., None]:
     """Return the function that sets each tensor of a list to the average of it and the other list's."""
 
     @tl.no_grad()
-    def update(averaged: Sequence[Tensor], current: Sequence[Tensor], num_averaged: Any) -> None:
+    def update(averaged: Sequence[Tensor], current: Sequence[Tensor], num_averaged: Tensor | int) -> None:
         for mean, parameter in zip(averaged, current):
             mean.copy_(average(mean, parameter, num_averaged))
 
@@ -54,7 +55,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
 
     @tl.no_grad()
-    def ema_update(ema_param: Any, current_param: Any, num_averaged: Any) -> Any:
+    def ema_update(ema_param: Tensor, current_param: Tensor, num_averaged: Tensor | int) -> Any:
         return ema_param * decay + current_param * (1 - decay)
 
     return ema_update
@@ -86,7 +87,7 @@ def get_swa_avg_fn() -> Callable[..., Tensor]:
     """
 
     @tl.no_grad()
-    def swa_update(averaged_param: Any, current_param: Any, num_averaged: Any) -> Any:
+    def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Tensor | int) -> Any:
         return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
 
     return swa_update
@@ -131,7 +132,7 @@ class AveragedModel(Module):
     def __init__(
         self,
         model: Module,
-        device: Any = None,
+        device: Device | str | None = None,
         avg_fn: Callable[..., Tensor] | None = None,
         multi_avg_fn: Callable[..., None] | None = None,
         use_buffers: bool = False,
@@ -177,7 +178,7 @@ class AveragedModel(Module):
 
 
 @tl.no_grad()
-def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+def update_bn(loader: Iterable[Any], model: Module, device: Device | str | None = None) -> None:
     """Compute the running statistics of the batch normalizations in `model` anew, over the batches of `loader`.
 
     The model is called with each batch, or with the first element of one that is a list or a tuple, moved to `device`.

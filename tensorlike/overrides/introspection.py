@@ -214,7 +214,7 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
     return set(nowrap_functions())
 
 
-def is_tensor_like(inp: Any) -> bool:
+def is_tensor_like(inp: object) -> bool:
     """Return whether `inp` is a tensor, or overrides functions with `__torch_function__`, its type's or its own.
 
     >>> class Duck:

@@ -52,7 +52,7 @@ def _comparison(name: str) -> Callable[[Any, Any], Any]:
     form: Any = form_of(asked)
     operand = operator_of(name)
 
-    def comparison(self: Any, other: Any) -> Any:
+    def comparison(self: Any, other: object) -> Any:
         result = asked(self, other)
         if result is not NotImplemented:
             return result
@@ -99,7 +99,7 @@ def _iter(self: Any) -> Iterator[Any]:
         raise
 
 
-def _contains(self: Any, element: Any) -> Any:
+def _contains(self: Any, element: object) -> Any:
     """Return whether an element of the tensor equals `element`."""
     kind = type(self)
     if kind.__iter__ is not _iter or kind.__getitem__ is not Tensor.__getitem__:
@@ -112,7 +112,7 @@ def _format(self: Any, format_spec: str) -> Any:
     return Tensor.__format__(self, format_spec) if format_spec else str(self)
 
 
-def _number(name: str, convert: Any, *others: str) -> Callable[[Any], Any]:
+def _number(name: str, convert: type, *others: str) -> Callable[[Any], Any]:
     """Return `float(x)` and the like: as in Python, by the type's own `__index__` where it defines that alone."""
     asked = getattr(Tensor, name)
 
@@ -300,7 +300,7 @@ class _Settable:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: Any = None) -> Any:
         if instance is None:
             if self._annotated(owner):
                 raise AttributeError(f"type object {owner.__name__!r} has no attribute {self.name!r}")
@@ -308,7 +308,7 @@ class _Settable:
         own = getattr(instance, "__dict__", {})
         return own[self.name] if self.name in own else method_of(instance, self.name)
 
-    def __set__(self, instance: Any, value: Any) -> None:
+    def __set__(self, instance: object, value: object) -> None:
         own: Any = getattr(instance, "__dict__", None)
         kept = own is not None and (self.name in own or self._annotated(type(instance)) or _in_method(instance))
         if kept:
@@ -322,7 +322,7 @@ class _Settable:
                 raise
             own[self.name] = value
 
-    def __delete__(self, instance: Any) -> None:
+    def __delete__(self, instance: object) -> None:
         own = getattr(instance, "__dict__", {})
         if self.name not in own:
             raise AttributeError(f"{type(instance).__name__!r} object has no attribute {self.name!r} of its own")
@@ -332,7 +332,7 @@ class _Settable:
         return any(self.name in inspect.get_annotations(base) for base in cls.__mro__ if base is not object)
 
 
-def _in_method(instance: Any) -> bool:
+def _in_method(instance: object) -> bool:
     """Return whether the attribute of `instance` is being set in a method that its class or a base defines."""
     frame = sys._getframe(2)
     code = frame.f_code

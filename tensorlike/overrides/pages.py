@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["as_script_data", "rendered"]
 
 
-def rendered(package: str, template: str, **values: Any) -> str:
+def rendered(package: str, template: str, **values: object) -> str:
     """Return a template of `package` with `values`; it may extend `page.html.j2`, which stands in this folder.
 
     Raises ImportError when Jinja2 is not installed.
@@ -26,7 +26,7 @@ def rendered(package: str, template: str, **values: Any) -> str:
     return environment.get_template(template).render(values)
 
 
-def as_script_data(data: Any) -> Any:
+def as_script_data(data: object) -> Any:
     """Return `data` as JSON that can stand in a script element: no text in it ends the element or begins a tag."""
     import markupsafe
 

@@ -93,7 +93,7 @@ def _check_ambiguity(name: str, rule: _Rule, others: Sequence[_Rule]) -> None:
                 )
 
 
-def _pair(caller: str, types: Any) -> tuple[type, type]:
+def _pair(caller: str, types: object) -> tuple[type, type]:
     if not (isinstance(types, (tuple, list)) and len(types) == 2 and all(isinstance(t, type) for t in types)):
         raise TypeError(f"{caller}: argument 'types' must be a tuple of two classes, got {types!r}")
     # A mixin may get __torch_function__ in a subclass; about numbers and lists alone no type is ever asked.
@@ -135,7 +135,9 @@ def _without(rule: _Rule) -> dict[Any, tuple[_Rule, ...]]:
 
 
 @named_errors
-def register(func: Any, types: tuple[type, type], *, variants: bool = False, check: bool = True) -> Callable[[F], F]:
+def register(
+    func: Callable[..., Any] | str, types: tuple[type, type], *, variants: bool = False, check: bool = True
+) -> Callable[[F], F]:
     """Return a decorator that registers an implementation of `func` for operands of two unrelated types.
 
     `types` are two classes; subclasses count, in either order. The rule is called with the arguments as the caller
@@ -186,7 +188,7 @@ def register(func: Any, types: tuple[type, type], *, variants: bool = False, che
     return decorate
 
 
-def unregister(func: Any, types: tuple[type, type]) -> None:
+def unregister(func: Callable[..., Any], types: tuple[type, type]) -> None:
     """Remove the rule that `register` registered for `func` and two types, and the variants it covered.
 
     Raises ValueError when there is no such rule.
@@ -223,7 +225,7 @@ def _covers(rule: _Rule, overriding: tuple[type, ...], present: Sequence[type]) 
     return any(a is not b and issubclass(a, first) and issubclass(b, second) for a in present for b in present)
 
 
-def _rules_for(function: Any, overriding: tuple[type, ...], operands: Sequence[Any]) -> list[_Rule]:
+def _rules_for(function: Callable[..., Any], overriding: tuple[type, ...], operands: Sequence[Any]) -> list[_Rule]:
     """Return the rule that answers a call; several when none is the most specific; none when none covers it."""
     rules = _rules.get(function)
     if not rules or not overriding:
@@ -235,8 +237,9 @@ def _rules_for(function: Any, overriding: tuple[type, ...], operands: Sequence[A
 
 
 def _settle(
-    function: Any, overriding: tuple[type, ...], operands: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+    function: Callable[..., Any], overriding: tuple[type, ...], operands: Sequence[Any], args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:  # fmt: skip
     rules = _rules_for(function, overriding, operands)
     if not rules:
         return NotImplemented
@@ -252,7 +255,7 @@ def _settle(
         raise _runaway(function, rules[0]) from None
 
 
-def _runaway(function: Any, rule: _Rule) -> RecursionError:
+def _runaway(function: Callable[..., Any], rule: _Rule) -> RecursionError:
     """Return the error being handled, or one with advice when the rule came back to itself."""
     error = cast(RecursionError, sys.exception())
     if getattr(error, "_names_the_rule", False):

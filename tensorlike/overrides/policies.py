@@ -22,7 +22,7 @@ class _Conversion(Switch):
 
     _fields = ("converting",)
 
-    def __init__(self, value: Any, func: Any, method: str) -> None:
+    def __init__(self, value: object, func: Callable[..., Any], method: str) -> None:
         super().__init__()
         self.value, self.func, self.method = value, func, method
 
@@ -36,7 +36,7 @@ class _Conversion(Switch):
         return state.but(converting=(*state.converting, self.value))
 
 
-def _check_converted(found: Any, value: Any, func: Any, method: str) -> None:
+def _check_converted(found: object, value: object, func: Callable[..., Any], method: str) -> None:
     kind = type(value).__name__
     if isinstance(found, type(value)):
         raise TypeError(
@@ -47,7 +47,7 @@ def _check_converted(found: Any, value: Any, func: Any, method: str) -> None:
         raise TypeError(f"{function_name(func)}: {method} of {kind} must return a tensor, got {type(found).__name__}")
 
 
-def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def _written(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """Return the arguments that a call writes into: `out`, and the first operand of an in-place function."""
     form = form_of(func)
     if form is not None:
@@ -116,7 +116,7 @@ class _ToDense:
         written = _written(func, args, kwargs)
         lost: list[Any] = []
 
-        def note(value: Any) -> Any:
+        def note(value: object) -> Any:
             if isinstance(value, cls):
                 lost.append(value)
             return value
@@ -125,7 +125,7 @@ class _ToDense:
         if lost:
             return NotImplemented
 
-        def convert(value: Any) -> Any:
+        def convert(value: object) -> Any:
             if not isinstance(value, cls):
                 return value
             method = "to_dense()" if self.convert is None else "the function of to_dense.using()"
@@ -192,7 +192,7 @@ class _Rewrap:
             originals.setdefault(id(tensor), value)
             return tensor
 
-        def keep(value: Any) -> Any:
+        def keep(value: object) -> Any:
             if isinstance(value, TensorBase) and not isinstance(value, cls):
                 originals[id(value)] = value
             return value

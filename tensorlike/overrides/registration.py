@@ -24,7 +24,7 @@ __all__ = ["check_signature", "implementation_name", "plain_function", "resolved
 _NEVER = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc, type)
 
 
-def resolved(caller: str, func: Any) -> tuple[Form | None, Any]:
+def resolved(caller: str, func: object) -> tuple[Form | None, Any]:
     """Return the row of an overridable function, None for one of another package, and the `func` that types receive."""
     if isinstance(func, property):
         func = func.__get__
@@ -49,7 +49,7 @@ def resolved(caller: str, func: Any) -> tuple[Form | None, Any]:
     return None, func
 
 
-def plain_function(caller: str, implementation: Any) -> Any:
+def plain_function(caller: str, implementation: object) -> Any:
     """Return an implementation without its `staticmethod`; raise TypeError unless it can be called directly."""
     if isinstance(implementation, staticmethod):
         implementation = implementation.__func__
@@ -60,13 +60,13 @@ def plain_function(caller: str, implementation: Any) -> Any:
     return implementation
 
 
-def implementation_name(implementation: Any) -> str:
+def implementation_name(implementation: object) -> str:
     """Return the dotted name of an implementation, to be shown."""
     module, name = (getattr(implementation, attribute, None) for attribute in ("__module__", "__qualname__"))
     return f"{module}.{name}" if module and name else repr(implementation)
 
 
-def same_implementation(one: Any, other: Any) -> bool:
+def same_implementation(one: object, other: object) -> bool:
     """Return whether `other` is `one` defined again, as when a notebook's cell runs twice or a module is reloaded."""
     if one is other:
         return True

@@ -13,7 +13,7 @@ import importlib
 import inspect
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from tensorlike._library_name import LIBRARY
@@ -76,7 +76,7 @@ def operand_names(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     return found
 
 
-def _opened(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _opened(name: str, value: object) -> Iterator[tuple[str, Any]]:
     if isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
             yield from _opened(f"{name}[{index}]", item)
@@ -102,7 +102,10 @@ def _stopping_mode() -> Any:
     overrides: Any = importlib.import_module("torch.overrides")
 
     class Stopping(overrides.TorchFunctionMode):  # type: ignore[misc]
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            self, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (),
+            kwargs: dict[str, Any] | None = None,
+        ) -> Any:  # fmt: skip
             self.found = FirstCall(func, tuple(types), tuple(args), {} if kwargs is None else kwargs)
             raise _Stopped
 
@@ -122,7 +125,7 @@ def first_call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     return mode.found  # type: ignore[no-any-return]
 
 
-def watching_mode(begin: Any, ask: Any) -> Any:
+def watching_mode(begin: Callable[..., Any], ask: Callable[..., Any]) -> Any:
     """Return a mode of PyTorch that asks the types itself: see Note [Asking in PyTorch's place].
 
     `begin(func, types, args, kwargs)` is a context manager around each call. Its value is passed to `ask(yielded, kind,
@@ -136,7 +139,10 @@ def watching_mode(begin: Any, ask: Any) -> Any:
     plain = (torch.Tensor,)
 
     class Watching(overrides.TorchFunctionMode):  # type: ignore[misc]
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            self, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (),
+            kwargs: dict[str, Any] | None = None,
+        ) -> Any:  # fmt: skip
             kwargs = {} if kwargs is None else kwargs
             # A property's getter lists the types even where they are not dispatched to.
             types = tuple(types) if enabled() else ()
@@ -197,7 +203,7 @@ class TorchTrace:
                 call.seconds = time.perf_counter() - call.start
                 self.log.end(number, before.parent, before.depth, call)
 
-    def _ask(self, call: WatchedCall, kind: type, operand: Any, implementation: Any, *arguments: Any) -> Any:
+    def _ask(self, call: WatchedCall, kind: type, operand: object, implementation: Any, *arguments: Any) -> Any:
         default = getattr(implementation, "__func__", None) is self._default
         try:
             return call.ask("inherited" if default else "type", kind, None, implementation, *arguments)
@@ -211,5 +217,5 @@ class TorchTrace:
         self._mode.__enter__()
         return self.log
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self._mode.__exit__(*error)

@@ -31,7 +31,7 @@ Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 NAMED, FORM, RELATED = 3, 2, 1
 
 
-def equal(left: Any, right: Any) -> bool:
+def equal(left: object, right: object) -> bool:
     """Return whether two defaults are the same."""
     if left is right:
         return True

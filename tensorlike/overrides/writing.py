@@ -150,7 +150,7 @@ class _Entry(NamedTuple):
     implementation: Callable[..., Any]
 
 
-def _find(cls: type, func: Any) -> Handler | None:
+def _find(cls: type, func: Callable[..., Any]) -> Handler | None:
     for base in cls.__mro__:
         table = base.__dict__.get(_TABLE)
         if table is not None and func in table:

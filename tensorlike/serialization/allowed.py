@@ -10,7 +10,7 @@ import sys
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final, NoReturn, final
+from typing import TYPE_CHECKING, Any, Final, NoReturn, final
 
 from tensorlike._above import above
 from tensorlike._library_name import LIBRARY
@@ -22,6 +22,10 @@ from tensorlike.tensor.size import Size
 from tensorlike.tensor.storage import MAX_DIMS, TypedStorage, UntypedStorage
 
 from .unpickler import Unpickler, described, users_code
+
+if TYPE_CHECKING:
+    from tensorlike.tensor.dtypes import dtype as Dtype
+    from tensorlike.tensor.layouts import layout
 
 
 def _refused(what: str) -> NoReturn:
@@ -65,23 +69,23 @@ def _is_sizes(value: Any, allowed: Allowed) -> bool:
     return (kind is tuple or kind is Size) and len(value) <= MAX_DIMS and all(type(item) is int for item in value)
 
 
-def _is_state(value: Any, allowed: Allowed) -> bool:
+def _is_state(value: object, allowed: Allowed) -> bool:
     if type(value) is tuple:
         return len(value) == 2 and all(item is None or type(item) is dict for item in value)
     return value is None or type(value) is dict
 
 
-def _is_tensor_type(value: Any, allowed: Allowed) -> bool:
+def _is_tensor_type(value: object, allowed: Allowed) -> bool:
     if value is Tensor or value is Parameter:
         return True
     return isinstance(value, type) and issubclass(value, TensorBase) and (allowed.trusting or allowed.is_users(value))
 
 
-def _is_tensor(value: Any, allowed: Allowed) -> bool:
+def _is_tensor(value: object, allowed: Allowed) -> bool:
     return isinstance(value, TensorBase) and _is_tensor_type(type(value), allowed)
 
 
-def _is_pairs(value: Any, allowed: Allowed) -> bool:
+def _is_pairs(value: object, allowed: Allowed) -> bool:
     return type(value) is list and all(type(item) in (list, tuple) and len(item) == 2 for item in value)
 
 
@@ -146,7 +150,7 @@ class Bound:
         return self.allowed.call(self.function, args, _UNLIMITED)
 
 
-def _function_of(value: Any) -> Any:
+def _function_of(value: object) -> Any:
     return value.function if type(value) is Bound else value
 
 
@@ -232,7 +236,7 @@ def _layout(allowed: Allowed, machine: Unpickler, name: str) -> Any:
     return layouts.strided if name == "torch.strided" else layouts.sparse_coo
 
 
-def _sparse(allowed: Allowed, machine: Unpickler, layout: Any, parts: tuple[Any, ...]) -> Any:
+def _sparse(allowed: Allowed, machine: Unpickler, layout: layout, parts: tuple[Any, ...]) -> Any:
     """Make a sparse tensor of indices, values and a size, which are checked."""
     kinds = (_TENSOR, _TENSOR, _SIZES, _COALESCED)[: len(parts)]
     if layout is not layouts.sparse_coo or len(parts) < 3 or len(parts) > 4:
@@ -247,7 +251,7 @@ def _sparse(allowed: Allowed, machine: Unpickler, layout: Any, parts: tuple[Any,
 
 
 def _tensor(
-    allowed: Allowed, machine: Unpickler, kind: Any, storage: UntypedStorage, dtype: Any, offset: int,
+    allowed: Allowed, machine: Unpickler, kind: type, storage: UntypedStorage, dtype: Dtype, offset: int,
     shape: tuple[int, ...], strides: tuple[int, ...], device: str, requires_grad: bool, attributes: dict[Any, Any],
 ) -> Any:  # fmt: skip
     """Make a tensor of our own files, on the device chosen by `map_location`."""
@@ -266,8 +270,9 @@ def _tensor(
 
 
 def _torch_tensor(
-    allowed: Allowed, machine: Unpickler, storage: Any, offset: int, size: tuple[int, ...], stride: tuple[int, ...],
-    requires_grad: bool = False, hooks: Any = None, dtype: Any = None, metadata: Any = None,
+    allowed: Allowed, machine: Unpickler, storage: TypedStorage, offset: int, size: tuple[int, ...],
+    stride: tuple[int, ...], requires_grad: bool = False, hooks: object = None, dtype: Dtype | None = None,
+    metadata: object = None,
 ) -> Any:  # fmt: skip
     """Make a tensor of PyTorch's files, whose offset and strides count elements."""
     if metadata:
@@ -282,22 +287,23 @@ def _torch_tensor(
 
 
 def _torch_tensor_2(
-    allowed: Allowed, machine: Unpickler, storage: Any, offset: int, size: Any, stride: Any, requires_grad: bool,
-    hooks: Any, metadata: Any = None,
+    allowed: Allowed, machine: Unpickler, storage: TypedStorage, offset: int, size: tuple[int, ...],
+    stride: tuple[int, ...], requires_grad: bool, hooks: object, metadata: object = None,
 ) -> Any:  # fmt: skip
     return _torch_tensor(allowed, machine, storage, offset, size, stride, requires_grad, hooks, None, metadata)
 
 
 def _parameter(
-    allowed: Allowed, machine: Unpickler, data: Any, requires_grad: bool, hooks: Any, state: Any = None
-) -> Any:
+    allowed: Allowed, machine: Unpickler, data: Tensor, requires_grad: bool, hooks: object,
+    state: dict[str, Any] | None = None,
+) -> Any:  # fmt: skip
     machine.charge(len(attributes_of(data)))
     result = users_code(lambda: Parameter(data, requires_grad))
     allowed.restore(result, state, machine)
     return result
 
 
-def _retyped(allowed: Allowed, machine: Unpickler, function: Any, kind: Any, args: tuple[Any, ...], state: Any) -> Any:
+def _retyped(allowed: Allowed, machine: Unpickler, function: Any, kind: type, args: tuple[Any, ...], state: Any) -> Any:
     result = allowed.call(_function_of(function), args, machine)
     result = users_code(lambda: leaf_of_type(result, kind))
     allowed.restore(result, state, machine)
@@ -365,7 +371,7 @@ _REBUILDS: Final = tuple(
 )
 
 
-def _is_rebuild(value: Any) -> bool:
+def _is_rebuild(value: object) -> bool:
     return type(_function_of(value)) is _Function and _function_of(value) in _REBUILDS
 
 
@@ -453,7 +459,7 @@ class Allowed:
         # Globals declared in the table keep their declaration, with all checks.
         self.users = {id(value) for value in self.named.values()} - _DECLARED
 
-    def is_users(self, value: Any) -> bool:
+    def is_users(self, value: object) -> bool:
         """Return whether the user allowed this class or function."""
         return id(value) in self.users
 
@@ -516,7 +522,7 @@ class Allowed:
             _refused(f"the file makes an instance of {kind.__qualname__} with arguments that are no tuple or dict")
         return users_code(lambda: kind.__new__(kind, *args, **kwargs))
 
-    def called(self, value: Any) -> str:
+    def called(self, value: object) -> str:
         """Return the name of a class or function, or a description of a value."""
         return value.__qualname__ if isinstance(value, type) else f"a {described(value)}"
 
@@ -561,7 +567,7 @@ class Allowed:
             for name, value in part.items():
                 users_code(lambda name=name, value=value: setattr(owner, name, value))  # type: ignore[misc]
 
-    def check_attributes(self, kind: Any, attributes: dict[Any, Any]) -> None:
+    def check_attributes(self, kind: type, attributes: dict[Any, Any]) -> None:
         """Raise UnpicklingError for attributes that a tensor from a file must not have.
 
         These are names with a meaning for Python or NumPy, a tensor's own state, and names that tensors have already,
@@ -575,11 +581,11 @@ class Allowed:
             if not _is_plain(name) or name in OWN_STATE or taken:
                 _refused(f"the file sets the attribute {_shown(name)} of a tensor")
 
-    def may_hold(self, owner: Any) -> bool:
+    def may_hold(self, owner: object) -> bool:
         """Return whether items may be put in an object that is no list, dict or set."""
         return self.is_users(type(owner))
 
-    def is_key(self, value: Any) -> bool:
+    def is_key(self, value: object) -> bool:
         """Return whether a value may be a key, which is no number, text or tuple."""
         kind = type(value)
         return kind in _KEYS or isinstance(value, type) or _is_tensor(value, self) or self.is_users(kind)
@@ -590,9 +596,9 @@ def _names_of(kind: type) -> frozenset[str]:
     return frozenset(dir(kind))
 
 
-def _shown(name: Any) -> str:
+def _shown(name: object) -> str:
     return repr(name[:100]) if type(name) is str else f"whose name is a {described(name)}"
 
 
-def _is_plain(name: Any) -> bool:
+def _is_plain(name: object) -> bool:
     return type(name) is str and not (name.startswith("__") and name.endswith("__"))

@@ -9,6 +9,7 @@ import pickle
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
 from typing import Any, Final, NamedTuple, NoReturn
 
 import numpy as np
@@ -77,7 +78,7 @@ def safe_globals(safe_globals: Sequence[Any]) -> Iterator[None]:
         _safe[:] = before
 
 
-def _placing(map_location: Any) -> Callable[[Any, str], str]:
+def _placing(map_location: Callable[..., Any] | dict[str, str] | Device | str | None) -> Callable[[Any, str], str]:
     """Convert `map_location` to a function (storage, location) -> device."""
 
     def place(storage: Any, location: str) -> str:
@@ -113,7 +114,7 @@ class _AnyUnpickler(pickle.Unpickler):
             return super().find_class(module, name) if own is None else own
         return Bound(found, self.allowed) if type(found).__name__ == "_Function" else found
 
-    def persistent_load(self, pid: Any) -> Any:
+    def persistent_load(self, pid: object) -> Any:
         # PyTorch's first format stores the source of a module's class with it, to warn of changes.
         if isinstance(pid, tuple) and len(pid) == 4 and pid[0] == "module":
             warn_of_change(*pid[1:])
@@ -257,7 +258,7 @@ def _load_legacy(source: _Source, options: _Options) -> Any:
     return found
 
 
-def _no_storage(pid: Any) -> NoReturn:
+def _no_storage(pid: object) -> NoReturn:
     raise pickle.UnpicklingError("a reference where none can be")
 
 
@@ -292,8 +293,8 @@ def _check_other(beginning: bytes, size: int) -> None:
 @named_errors
 def load(
     f: Any,
-    map_location: Any = None,
-    pickle_module: Any = None,
+    map_location: Callable[..., Any] | dict[str, str] | Device | str | None = None,
+    pickle_module: ModuleType | None = None,
     *,
     weights_only: bool | None = None,
     mmap: bool | None = None,

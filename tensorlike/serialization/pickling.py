@@ -15,7 +15,7 @@ import copyreg
 import io
 import pickle
 from collections.abc import Callable
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from tensorlike import _tensor, _utils
 from tensorlike._library_name import LIBRARY
@@ -49,7 +49,7 @@ class StorageCollector:
         self.tag, self.first_format = tag, first_format
         self.storages: dict[int, tuple[str, UntypedStorage, Any]] = {}
 
-    def reference(self, obj: Any) -> Any:
+    def reference(self, obj: object) -> Any:
         """Return the reference to a storage, and None for anything else, which is pickled."""
         if not isinstance(obj, (TypedStorage, UntypedStorage)):
             return None
@@ -60,7 +60,7 @@ class StorageCollector:
         found = "storage", kind, key, self.tag(storage), count
         return (*found, None) if self.first_format else found
 
-    def rebuilt(self, function: Any, arguments: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    def rebuilt(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         """Return how a tensor is made again: see Note [Several dtypes on one storage]."""
         if function is _tensor._rebuild_from_type_v2:
             inner, kind, given, state = arguments
@@ -83,16 +83,16 @@ _PythonPickler: Any = pickle._Pickler
 class _InstalledPickler(pickle.Pickler):
     """Python's own pickler, for functions and classes that have PyTorch's names already."""
 
-    def __init__(self, file: Any, protocol: int, storages: StorageCollector) -> None:
+    def __init__(self, file: IO[bytes], protocol: int, storages: StorageCollector) -> None:
         super().__init__(file, protocol)
         self.storages = storages
 
-    def persistent_id(self, obj: Any) -> Any:
+    def persistent_id(self, obj: object) -> Any:
         """Return the reference to a storage; None for anything else, which is pickled."""
         return self.storages.reference(obj)
 
 
-def _name_in_pytorch(obj: Any, name: str | None = None) -> tuple[str, str, str] | None:
+def _name_in_pytorch(obj: object, name: str | None = None) -> tuple[str, str, str] | None:
     """Return the module of a class, function or dtype, its name and PyTorch's module; None where it keeps its own."""
     own = name or getattr(obj, "__qualname__", None)
     module = getattr(obj, "__module__", None)
@@ -107,11 +107,11 @@ class _Naming:
 
     storages: StorageCollector
 
-    def persistent_id(self, obj: Any) -> Any:
+    def persistent_id(self, obj: object) -> Any:
         """Return the reference to a storage; None for anything else, which is pickled."""
         return self.storages.reference(obj)
 
-    def reduced(self, obj: Any, protocol: int) -> Any:
+    def reduced(self, obj: object, protocol: int) -> Any:
         """Return how a tensor or a layout is made again, and NotImplemented for what Python's rules say that of."""
         if isinstance(obj, TensorBase):
             token = FOR_FILES.set(True)
@@ -130,12 +130,12 @@ class _Naming:
 class _RenamingPickler(_Naming, pickle.Pickler):
     """Python's own pickler, whose names are replaced afterwards: see Note [Names in files]."""
 
-    def __init__(self, file: Any, protocol: int, storages: StorageCollector) -> None:
+    def __init__(self, file: IO[bytes], protocol: int, storages: StorageCollector) -> None:
         super().__init__(file, protocol)
         self.storages, self.protocol = storages, protocol
         self.names: dict[bytes, bytes] = {}
 
-    def reducer_override(self, obj: Any) -> Any:
+    def reducer_override(self, obj: object) -> Any:
         """Return how an object is made again, and note what has a name of PyTorch's."""
         found = self.reduced(obj, self.protocol)
         if found is not NotImplemented:
@@ -177,15 +177,15 @@ class _RenamingPickler(_Naming, pickle.Pickler):
 class _TorchPickler(_Naming, _PythonPickler):  # type: ignore[misc]
     """Writes PyTorch's names: see Note [Names in files]."""
 
-    def __init__(self, file: Any, protocol: int, storages: StorageCollector) -> None:
+    def __init__(self, file: IO[bytes], protocol: int, storages: StorageCollector) -> None:
         super().__init__(file, protocol)
         self.storages = storages
 
-    def reducer_override(self, obj: Any) -> Any:
+    def reducer_override(self, obj: object) -> Any:
         """Return how an object is made again."""
         return self.reduced(obj, self.proto)
 
-    def save_global(self, obj: Any, name: str | None = None) -> None:
+    def save_global(self, obj: object, name: str | None = None) -> None:
         """Write the name of a class, a function or a dtype."""
         named = _name_in_pytorch(obj, name)
         if named is None:
@@ -203,7 +203,7 @@ class _TorchPickler(_Naming, _PythonPickler):  # type: ignore[misc]
     dispatch = {**_PythonPickler.dispatch, **dict.fromkeys(function_types, save_global)}
 
 
-def dump(obj: object, file: Any, protocol: int, storages: StorageCollector) -> None:
+def dump(obj: object, file: IO[bytes], protocol: int, storages: StorageCollector) -> None:
     """Write the pickle of an object to a file, and leave its storages to `storages`."""
     if LIBRARY.name == "torch":
         _InstalledPickler(file, protocol, storages).dump(obj)
@@ -227,7 +227,7 @@ def _get_layout(name: str) -> Any:
 _get_layout.__module__ = "tensorlike.serialization"  # Where PyTorch has it, and where files name it.
 
 
-def storage_reference(storage: Any) -> tuple[Any, UntypedStorage, int]:
+def storage_reference(storage: TypedStorage | UntypedStorage) -> tuple[Any, UntypedStorage, int]:
     """Return what a file says of a storage: its type, its bytes, and its number of elements."""
     if isinstance(storage, TypedStorage):
         types = legacy_types.STORAGES

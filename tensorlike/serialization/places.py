@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tensorlike._library_name import LIBRARY
 from tensorlike._originals import tl
 from tensorlike.tensor.backends import cuda_device_count
 from tensorlike.tensor.creation.legacy_types import TENSORS
 from tensorlike.tensor.device import device as Device
+
+if TYPE_CHECKING:
+    from tensorlike.tensor.storage import TypedStorage, UntypedStorage
 
 
 def validate_cuda_device(location: str) -> int:
@@ -32,7 +35,7 @@ def validate_cuda_device(location: str) -> int:
     return index
 
 
-def _moved(storage: Any, location: str) -> Any:
+def _moved(storage: UntypedStorage, location: str) -> Any:
     """Return a storage on a CUDA device. Called by `default_restore_location`."""
     where = Device("cuda", validate_cuda_device(location))
     made = tl.empty(0, dtype=tl.uint8, device=where).untyped_storage()
@@ -74,7 +77,7 @@ def has_packages() -> bool:
     return len(_packages) > _OWN
 
 
-def location_tag(storage: Any) -> str:
+def location_tag(storage: UntypedStorage) -> str:
     """Return the text by which a file says where a storage was, such as "cuda:0".
 
     >>> tl.serialization.location_tag(tl.ones(1).untyped_storage())
@@ -87,7 +90,7 @@ def location_tag(storage: Any) -> str:
     raise RuntimeError(f"don't know how to determine data location of {type(storage).__qualname__}")
 
 
-def default_restore_location(storage: Any, location: str) -> Any:
+def default_restore_location(storage: UntypedStorage, location: str) -> Any:
     """Return a storage in the place that a file says; RuntimeError for places that are not known."""
     for _, _, restore in _packages:
         found = restore(storage, location)
@@ -98,12 +101,12 @@ def default_restore_location(storage: Any, location: str) -> Any:
     )
 
 
-def normalize_storage_type(storage_type: Any) -> Any:
+def normalize_storage_type(storage_type: type) -> Any:
     """Return the type of CPU storages with the dtype of a type of storages."""
     return getattr(tl, storage_type.__name__)
 
 
-def storage_to_tensor_type(storage: Any) -> Any:
+def storage_to_tensor_type(storage: TypedStorage) -> Any:
     """Return the legacy tensor type with the dtype and device of a typed storage, such as `FloatTensor`."""
     found = (kind for kind in TENSORS.values() if kind.dtype is storage.dtype)
     return next(kind for kind in found if kind.device.type == storage.device.type)

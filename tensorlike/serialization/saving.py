@@ -26,6 +26,7 @@ import stat
 import sys
 import zipfile
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import IO, Any, Final
 
 import numpy as np
@@ -64,7 +65,7 @@ _NO_OTHER_PLACE: Final = frozenset((errno.EACCES, errno.EPERM, errno.EBUSY, errn
 def save(
     obj: object,
     f: Any,
-    pickle_module: Any = None,
+    pickle_module: ModuleType | None = None,
     pickle_protocol: int = DEFAULT_PROTOCOL,
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
@@ -119,7 +120,7 @@ def save(
 
 
 def _write_first_format(
-    file: Any, pickled: io.BytesIO, storages: Iterable[tuple[str, UntypedStorage, Any]], protocol: int
+    file: IO[bytes], pickled: io.BytesIO, storages: Iterable[tuple[str, UntypedStorage, Any]], protocol: int
 ) -> None:
     """Write a stream of pickles, the last one a list of keys, and the storages in that order: size and elements."""
     sizes = {"short": 2, "int": 4, "long": 4}
@@ -140,7 +141,7 @@ def _write_first_format(
 
 
 def _write_archive(
-    file: Any,
+    file: IO[bytes],
     pickled: io.BytesIO,
     storages: Iterable[tuple[str, UntypedStorage, Any]],
     byte_order: bool,
@@ -303,6 +304,6 @@ def _to_disk(descriptor: int) -> None:
             raise
 
 
-def check_pickle_module(module: Any, function: str) -> None:
+def check_pickle_module(module: object, function: str) -> None:
     if module is not None and module is not pickle:
         raise ValueError(f"{function}(): argument 'pickle_module' must be None or Python's pickle, got {module!r}")

@@ -70,7 +70,7 @@ class _Storages(abc.ABC):
             _refused(f"a storage of {nbytes} bytes, which has {len(storage)}")
         return storage
 
-    def _part(self, storage: UntypedStorage, kind: StorageType, view: Any) -> UntypedStorage:
+    def _part(self, storage: UntypedStorage, kind: StorageType, view: tuple[Any, ...]) -> UntypedStorage:
         # Of files that PyTorch wrote before tensors knew where they lie in their storage.
         if type(view) is not tuple or len(view) != 3 or type(view[0]) is not str:
             _refused("a part of a storage by something else than (key, offset, size)")
@@ -165,31 +165,31 @@ class _Survey:
             self.kinds[pid[2]] = pid[1]
         return _NOTHING
 
-    def call(self, function: Any, args: Any, machine: Unpickler) -> Any:
+    def call(self, function: object, args: object, machine: Unpickler) -> Any:
         return _NOTHING
 
-    def new(self, kind: Any, args: Any, kwargs: Any) -> Any:
+    def new(self, kind: object, args: object, kwargs: object) -> Any:
         return _NOTHING
 
-    def build(self, owner: Any, state: Any, machine: Unpickler) -> None:
+    def build(self, owner: object, state: object, machine: Unpickler) -> None:
         pass
 
-    def may_hold(self, owner: Any) -> bool:
+    def may_hold(self, owner: object) -> bool:
         return type(owner) is _Nothing
 
-    def is_key(self, value: Any) -> bool:
+    def is_key(self, value: object) -> bool:
         return type(value) is _Nothing
 
 
 class _Nothing:
     """Placeholder for the result of a call in a pickle."""
 
-    def append(self, item: Any) -> None:
+    def append(self, item: object) -> None:
         pass
 
     add = append
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         pass
 
 

@@ -18,7 +18,7 @@ from tensorlike.tensor.backends import backend_of
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.parameter import Parameter
 from tensorlike.tensor.serialization import attributes_of
-from tensorlike.tensor.storage import placed_in, typed_storage
+from tensorlike.tensor.storage import TypedStorage, UntypedStorage, placed_in, typed_storage
 from tensorlike.tensor.tensor import Tensor
 
 from .saving import save
@@ -27,7 +27,7 @@ from .saving import save
 _UNTYPED = (dtypes.uint16, dtypes.uint32, dtypes.uint64)
 
 
-def reduce_as_torch(tensor: Any) -> Any:
+def reduce_as_torch(tensor: Tensor) -> Any:
     """Return what PyTorch's `Tensor.__reduce_ex__` and `Parameter.__reduce_ex__` return."""
     requires_grad = bool(tensor._tl_tracked and edge_of(tensor) is not None)
     state = attributes_of(tensor)
@@ -46,7 +46,7 @@ def reduce_as_torch(tensor: Any) -> Any:
     return _tensor._rebuild_from_type_v2, (function, kind, arguments, state)
 
 
-def _dense(tensor: Any, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
+def _dense(tensor: Tensor, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
     array = tensor._tl_data
     if not isinstance(array, np.ndarray):
         array = backend_of(array).to_host(array)
@@ -69,7 +69,7 @@ def _dense(tensor: Any, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
     return utils._rebuild_tensor_v2, (typed_storage(storage, dtype), *place)
 
 
-def reduce_storage(storage: Any) -> Any:
+def reduce_storage(storage: TypedStorage | UntypedStorage) -> Any:
     """Return what PyTorch's storages return to pickle: a file of `save`, as bytes."""
     file = io.BytesIO()
     save(storage, file)

@@ -15,7 +15,7 @@ class SourceChangeWarning(Warning):
     """The source of a module's class is another one than when the file was written, in PyTorch's first format."""
 
 
-def warn_of_change(kind: Any, path: Any, source: Any) -> None:
+def warn_of_change(kind: type, path: Any, source: Any) -> None:
     """Warn if a class has another source than the file says. This library's own always has: it is not PyTorch's."""
     if not isinstance(kind, type) or kind.__module__.partition(".")[0] in ("tensorlike", "torch"):
         return

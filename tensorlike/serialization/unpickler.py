@@ -33,7 +33,7 @@ _HIGHEST_PROTOCOL: Final = 5
 _unpack_float = struct.Struct(">d").unpack
 
 
-def described(value: Any) -> str:
+def described(value: object) -> str:
     """Return the type of a value from a file, for messages: its representation can be of any length."""
     return type(value).__name__
 
@@ -57,22 +57,22 @@ class Rules(Protocol):
     def find(self, name: str) -> Any:
         """Return the object of a dotted name."""
 
-    def persistent(self, pid: Any) -> Any:
+    def persistent(self, pid: object) -> Any:
         """Return the object of a persistent reference."""
 
-    def call(self, function: Any, args: Any, machine: Unpickler) -> Any:
+    def call(self, function: object, args: object, machine: Unpickler) -> Any:
         """Return the result of REDUCE for a function and its arguments."""
 
-    def new(self, kind: Any, args: Any, kwargs: Any) -> Any:
+    def new(self, kind: object, args: object, kwargs: object) -> Any:
         """Return the result of NEWOBJ for a class and the arguments of its `__new__`."""
 
-    def build(self, owner: Any, state: Any, machine: Unpickler) -> None:
+    def build(self, owner: object, state: object, machine: Unpickler) -> None:
         """Restore the state of an object."""
 
-    def may_hold(self, owner: Any) -> bool:
+    def may_hold(self, owner: object) -> bool:
         """Return whether items may be put in an object that is no list, dict or set."""
 
-    def is_key(self, value: Any) -> bool:
+    def is_key(self, value: object) -> bool:
         """Return whether a value may be a key, which is no number, text or tuple."""
 
 

@@ -31,12 +31,12 @@ from .tensor import (
 )
 
 
-def _tensor_like(value: Any, other: Any) -> Any:
+def _tensor_like(value: Tensor, other: Any) -> Any:
     return value if isinstance(value, Tensor) else tl.as_tensor(value, device=other.device)
 
 
 @implements(tl.add, variants=True, for_type=SparseTensor)
-def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+def add(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Any:
     """Add a sparse tensor to a sparse or a dense one."""
     if not is_sparse(other):
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
@@ -49,7 +49,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     mine, theirs = input.dtype, other.dtype
     step = alpha.conjugate() if isinstance(alpha, complex) else alpha
 
-    def backward(grad: Any) -> tuple[Any, Any]:
+    def backward(grad: Tensor) -> tuple[Any, Any]:
         return _as_dtype(grad, mine), _as_dtype(grad if step == 1 else grad * step, theirs)
 
     if is_sparse(input):
@@ -84,7 +84,7 @@ def _joined(first: Coordinates, second: Coordinates, dtype: Any, alpha: Any) -> 
     return found
 
 
-def _add_into(target: Any, other: Any, alpha: Any) -> None:
+def _add_into(target: Tensor, other: Tensor, alpha: complex) -> None:
     """Add a sparse tensor to the array of a dense one."""
     data = other._tl_data.ordered()
     array = target._tl_data
@@ -97,7 +97,7 @@ def _add_into(target: Any, other: Any, alpha: Any) -> None:
 
 
 @implements(Tensor.add_, for_type=SparseTensor)
-def add_in_place(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+def add_in_place(self: Tensor, other: Tensor, *, alpha: complex = 1) -> Any:
     """Add a sparse tensor, without going through the elements of a dense one."""
     records = grad_enabled() and (self.requires_grad or (is_sparse(other) and other.requires_grad))
     if is_sparse(self) or records or not is_sparse(other) or other.dtype != self.dtype:
@@ -115,13 +115,13 @@ def add_in_place(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     return self
 
 
-def _check_leaf(tensor: Any, name: str) -> None:
+def _check_leaf(tensor: Tensor, name: str) -> None:
     if grad_enabled() and tensor.requires_grad and tensor.is_leaf:
         check_inplace_of_leaf(name)
 
 
 @implements(tl.sub, variants=True, for_type=SparseTensor)
-def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+def sub(input: Tensor, other: Tensor, *, alpha: complex = 1, out: Tensor | None = None) -> Any:
     """Subtract a sparse tensor from a sparse or a dense one."""
     if not is_sparse(other):
         raise RuntimeError("sub(sparse, dense) is not supported. Use sub(dense, sparse) instead.")
@@ -129,7 +129,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
 
 
 @implements(tl.mul, variants=True, for_type=SparseTensor)
-def mul(input: Any, other: Any, *, out: Any = None) -> Any:
+def mul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
     """Multiply the values of a sparse tensor by numbers, or by the elements of a tensor at their places."""
     if not is_sparse(input) and isinstance(input, Tensor) and input.dim():
         input, other = other, input
@@ -152,7 +152,7 @@ def mul(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @implements(tl.div, variants=True, for_type=SparseTensor)
-def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
+def div(input: Tensor, other: Tensor | complex, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Any:
     """Divide the values of a sparse tensor by a number."""
     if not is_sparse(input):
         raise refused(tl.reciprocal)
@@ -169,7 +169,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
 
 
 @implements(Tensor.copy_, for_type=SparseTensor)
-def copy(self: Any, src: Any, non_blocking: bool = False) -> Any:
+def copy(self: Tensor, src: Tensor, non_blocking: bool = False) -> Any:
     """Overwrite a tensor: a sparse one by a sparse one, a dense one by either."""
     if is_sparse(self):
         if not is_sparse(src):
@@ -180,7 +180,7 @@ def copy(self: Any, src: Any, non_blocking: bool = False) -> Any:
 
 @implements(tl.zero_, for_type=SparseTensor, check=False)
 @implements(Tensor.zero_, for_type=SparseTensor)
-def zero(self: Any) -> Any:
+def zero(self: Tensor) -> Any:
     """Store nothing any more."""
     data = self._tl_data
     xp = namespace_of(data.values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, SupportsIndex, TypeVar
 
 import numpy as np
 
@@ -53,63 +53,63 @@ def _answers(*functions: Any) -> Callable[[F], F]:
 
 
 @_answers(Tensor.is_sparse)
-def _is_sparse(self: Any) -> bool:
+def _is_sparse(self: Tensor) -> bool:
     return True
 
 
 @_answers(Tensor.layout)
-def _layout(self: Any) -> Any:
+def _layout(self: Tensor) -> Any:
     return sparse_coo
 
 
 @_answers(Tensor.sparse_dim)
-def _sparse_dim(self: Any) -> int:
+def _sparse_dim(self: Tensor) -> int:
     return int(self._tl_data.indices.shape[0])
 
 
 @_answers(Tensor.dense_dim)
-def _dense_dim(self: Any) -> int:
+def _dense_dim(self: Tensor) -> int:
     return int(self._tl_data.values.ndim - 1)
 
 
 @_answers(Tensor._nnz)
-def _stored(self: Any) -> int:
+def _stored(self: Tensor) -> int:
     return int(self._tl_data.count)
 
 
 @_answers(Tensor.is_coalesced)
-def _is_coalesced(self: Any) -> bool:
+def _is_coalesced(self: Tensor) -> bool:
     return bool(self._tl_data.coalesced)
 
 
 @_answers(Tensor.coalesce)
-def _coalesce(self: Any) -> Any:
+def _coalesce(self: Tensor) -> Any:
     return coalesced(self)
 
 
 @_answers(Tensor._indices)
-def _unordered_indices(self: Any) -> Any:
+def _unordered_indices(self: Tensor) -> Any:
     return wrap(self._tl_data.indices)
 
 
 @_answers(Tensor._values)
-def _unordered_values(self: Any) -> Any:
+def _unordered_values(self: Tensor) -> Any:
     return wrap(self._tl_data.values)
 
 
-def _check_ordered(self: Any, name: str) -> None:
+def _check_ordered(self: Tensor, name: str) -> None:
     if not self._tl_data.coalesced:
         raise RuntimeError(f"Cannot get {name} on an uncoalesced tensor, please call .coalesce() first")
 
 
 @_answers(Tensor.indices)
-def _indices(self: Any) -> Any:
+def _indices(self: Tensor) -> Any:
     _check_ordered(self, "indices")
     return wrap(self._tl_data.indices)
 
 
 @_answers(Tensor.values)
-def _values(self: Any) -> Any:
+def _values(self: Tensor) -> Any:
     _check_ordered(self, "values")
     return values_of(self)
 
@@ -123,13 +123,13 @@ def _dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> 
 
 @_answers(Tensor.to_sparse)
 def _to_sparse(
-    self: Any, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None
+    self: Tensor, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None
 ) -> Any:
     return made_sparse(self, sparse_dim, layout, dense_dim)
 
 
 @_answers(Tensor.sparse_mask)
-def _sparse_mask(self: Any, mask: Any) -> Any:
+def _sparse_mask(self: Tensor, mask: Tensor) -> Any:
     if not is_sparse(mask):
         raise RuntimeError("sparse_mask(): argument 'mask' is expected to be a sparse tensor")
     if tuple(self.shape) != tuple(mask.shape):
@@ -141,7 +141,7 @@ def _sparse_mask(self: Any, mask: Any) -> Any:
     return from_values(data.indices, at_places(self, data.indices), data.shape, data.coalesced)
 
 
-def _of_dtype(function: Any) -> None:
+def _of_dtype(function: Callable[..., Any]) -> None:
     """Answer a query that depends on the dtype alone."""
     implements(function, variants=True, for_type=SparseTensor)(lambda input: function(wrap(input._tl_data.values[:0])))
 
@@ -153,7 +153,7 @@ for _function in (tl.is_complex, tl.is_conj, tl.is_floating_point, tl.is_neg, tl
 # ------------------------------------------------------------------------------------------------------------- copies
 
 
-def _alias(tensor: Any) -> Any:
+def _alias(tensor: Tensor) -> Any:
     """Return a tensor without history that shares what `tensor` stores."""
     found = wrap_as(SparseTensor, tensor._tl_data)
     found._tl_counter = version_counter(tensor)
@@ -161,7 +161,7 @@ def _alias(tensor: Any) -> Any:
 
 
 @_answers(Tensor.detach, tl.detach)
-def _detach(self: Any) -> Any:
+def _detach(self: Tensor) -> Any:
     return _alias(self)
 
 
@@ -169,8 +169,8 @@ implements(Tensor.data, for_type=SparseTensor, check=False)(lambda self: wrap_as
 
 
 @_answers(Tensor.clone, tl.clone)
-def _clone(input: Any, *, memory_format: Any = None) -> Any:
-    def backward(grad: Any) -> Any:
+def _clone(input: Tensor, *, memory_format: object = None) -> Any:
+    def backward(grad: Tensor) -> Any:
         return grad
 
     found = kept("CloneBackward0", input, lambda values: values.clone(), backward)
@@ -181,7 +181,7 @@ def _clone(input: Any, *, memory_format: Any = None) -> Any:
 @_answers(tl.zeros_like, tl.empty_like)
 def _empty_like(
     input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-    requires_grad: bool = False, memory_format: Any = None,
+    requires_grad: bool = False, memory_format: object = None,
 ) -> Any:  # fmt: skip
     if layout is not None and layout is not sparse_coo:
         return tl.zeros(input.shape, dtype=dtype or input.dtype, device=device or input.device)
@@ -195,7 +195,7 @@ def _empty_like(
 
 
 @_answers(Tensor.__deepcopy__)
-def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
     known = memo.get(id(self))
     if known is not None:
         return known
@@ -225,7 +225,7 @@ def rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
 
 
 @_answers(Tensor.__reduce_ex__)
-def _reduce(self: Any, proto: Any) -> Any:
+def _reduce(self: Tensor, proto: SupportsIndex) -> Any:
     data = self._tl_data
     return (
         _utils._rebuild_sparse_tensor,
@@ -245,51 +245,51 @@ def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 @_answers(Tensor.numpy, Tensor.__array__)
-def _numpy(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+def _numpy(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
     raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
 
 
 @_answers(Tensor.data_ptr, Tensor.tolist)
-def _data_pointer(self: Any) -> NoReturn:
+def _data_pointer(self: Tensor) -> NoReturn:
     raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
 
 @_answers(Tensor.storage, Tensor.untyped_storage)
-def _storage(self: Any) -> NoReturn:
+def _storage(self: Tensor) -> NoReturn:
     raise NotImplementedError("Cannot access storage of SparseTensorImpl")
 
 
 @_answers(Tensor.stride)
-def _stride(self: Any, dim: int | None = None) -> Any:
+def _stride(self: Tensor, dim: int | None = None) -> Any:
     return (0,) * self.dim() if dim is None else 0
 
 
 @_answers(Tensor.is_contiguous)
-def _is_contiguous(self: Any, memory_format: Any = None) -> bool:
+def _is_contiguous(self: Tensor, memory_format: object = None) -> bool:
     return False
 
 
 @_answers(Tensor.contiguous)
-def _contiguous(self: Any, memory_format: Any = None) -> NoReturn:
+def _contiguous(self: Tensor, memory_format: object = None) -> NoReturn:
     raise RuntimeError("unsupported memory format option Contiguous")
 
 
 @_answers(tl.conj, Tensor.conj)
-def _conjugate(input: Any) -> Any:
+def _conjugate(input: Tensor) -> Any:
     if not input.is_complex():
         return input
     return kept("ConjBackward0", input, lambda values: values.conj().resolve_conj(), lambda grad: grad.conj())
 
 
 @_answers(Tensor.item)
-def _item(self: Any) -> Any:
+def _item(self: Tensor) -> Any:
     if self.numel() != 1:
         raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
     return to_dense(self.detach()).item()
 
 
 @_answers(Tensor.__bool__)
-def _truth(self: Any) -> bool:
+def _truth(self: Tensor) -> bool:
     if self.numel() != 1:
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
     return bool(to_dense(self.detach()))
@@ -299,7 +299,7 @@ def _truth(self: Any) -> bool:
 
 
 @_answers(Tensor.__repr__)
-def _text(self: Any, *, tensor_contents: str | None = None) -> str:
+def _text(self: Tensor, *, tensor_contents: str | None = None) -> str:
     data = self._tl_data
     indices, values = (
         a if isinstance(a, np.ndarray) else backend_of(a).to_host(a) for a in (data.indices, data.values)

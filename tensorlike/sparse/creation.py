@@ -228,7 +228,7 @@ def unchecked_coo_tensor(
     )  # fmt: skip
 
 
-def to_sparse(tensor: Any, sparse_dim: Any = None, layout: Any = None, dense_dim: int | None = None) -> Any:
+def to_sparse(tensor: Tensor, sparse_dim: Any = None, layout: Any = None, dense_dim: int | None = None) -> Any:
     """Return a tensor with the elements that are not zero stored. Called by the method."""
     _check_layout(layout, "to_sparse")
     if sparse_dim is None:

@@ -7,12 +7,13 @@ from typing import Any
 
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.autograd.tensor_base import wrap
+from tensorlike.tensor import Tensor
 from tensorlike.tensor.backends import namespace_of
 
 from .tensor import from_values, record
 
 
-def rows_of(look_up: Callable[..., Any], weight: Any, indices: Any, padding_idx: int, by_frequency: bool) -> Any:
+def rows_of(look_up: Callable[..., Any], weight: Tensor, indices: Tensor, padding_idx: int, by_frequency: bool) -> Any:
     """Return the rows of `weight` at `indices`, found by `look_up`.
 
     Raises RuntimeError with `by_frequency`, which sparse gradients do not know.
@@ -22,7 +23,7 @@ def rows_of(look_up: Callable[..., Any], weight: Any, indices: Any, padding_idx:
     places = indices._tl_data.reshape(-1)
     shape = weight._tl_data.shape
 
-    def backward(grad: Any) -> Any:
+    def backward(grad: Tensor) -> Any:
         if by_frequency:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
         # A table without columns has no gradient to store for any row.

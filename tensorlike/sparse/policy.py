@@ -18,14 +18,16 @@ from tensorlike.transforms.levels import functional_of
 def plain_operand(arguments: Any) -> Any:
     """Return nested arguments with tensors of users' subclasses as plain tensors on the same memory."""
 
-    def plain(value: Any) -> Any:
+    def plain(value: Tensor) -> Any:
         ours = not isinstance(value, Tensor) or value._tl_transformed or type(value) is Tensor
         return value if ours else value.as_subclass(Tensor)
 
     return map_leaves(plain, arguments, True)
 
 
-def other_functions(cls: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def other_functions(
+    cls: Any, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Answer a function without an implementation: elementwise on the values, or by its own code; or refuse it."""
     from .tensor import refused
 
@@ -56,7 +58,7 @@ def on_values(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor = places[0]
     data = tensor._tl_data
 
-    def with_operand(operand: Any) -> Any:
+    def with_operand(operand: Tensor) -> Any:
         given = {name: operand if value is places[0] else value for name, value in kwargs.items()}
         return function(*[operand if value is places[0] else value for value in args], **given)
 

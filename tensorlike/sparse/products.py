@@ -19,7 +19,7 @@ from .tensor import SparseTensor, coalesced, from_values, is_sparse, record, ref
 dsmm = tl.mm
 
 
-def _matrix(data: Any, dtype: Any) -> Any:
+def _matrix(data: Any, dtype: np.dtype[Any]) -> Any:
     """Return the library's matrix of compressed rows of a sparse matrix."""
     module = scipy_sparse(data.values)
     xp = namespace_of(data.values)
@@ -32,7 +32,7 @@ def _matrix(data: Any, dtype: Any) -> Any:
     return module.csr_matrix((values, columns, starts), shape=data.shape)
 
 
-def _check(first: Any, second: Any) -> None:
+def _check(first: Tensor, second: Tensor) -> None:
     if first.dim() != 2 or second.dim() != 2:
         raise RuntimeError(f"mm(): expected two matrices, got tensors with {first.dim()} and {second.dim()} dimensions")
     if first.shape[1] != second.shape[0]:
@@ -46,12 +46,12 @@ def _check(first: Any, second: Any) -> None:
             raise RuntimeError(f"mm(): expected sparse_dim 2 of a sparse matrix, got {tensor.sparse_dim()}")
 
 
-def _wide(dtype: Any) -> Any:
+def _wide(dtype: np.dtype[Any]) -> Any:
     """Return the dtype that the library multiplies in."""
     return np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind in "fV" else dtype
 
 
-def matrix_product(first: Any, second: Any, masked: bool | None = None) -> Any:
+def matrix_product(first: Tensor, second: Tensor, masked: bool | None = None) -> Any:
     """Return the product of two matrices, of which one is sparse or both are: sparse if both are.
 
     `masked` says whether the gradient of a sparse matrix has its places alone: see Note [Gradients of products].
@@ -71,7 +71,7 @@ def matrix_product(first: Any, second: Any, masked: bool | None = None) -> Any:
         product = sparse(indices, found.data.astype(data.dtype), (data.shape[0], second.shape[1]))
         product._tl_data = product._tl_data.ordered()
 
-        def of_both(grad: Any) -> tuple[Any, Any]:
+        def of_both(grad: Tensor) -> tuple[Any, Any]:
             found = (grad @ second.conj().t(), first.conj().t() @ grad)
             if at_own_places:
                 found = (found[0].sparse_mask(coalesced(first)), found[1].sparse_mask(coalesced(second)))
@@ -81,7 +81,7 @@ def matrix_product(first: Any, second: Any, masked: bool | None = None) -> Any:
     array = _matrix(data, wide) @ second._tl_data.astype(wide)
     product = wrap(array.astype(data.dtype))
 
-    def backward(grad: Any) -> tuple[Any, Any]:
+    def backward(grad: Tensor) -> tuple[Any, Any]:
         grad = to_dense(grad) if is_sparse(grad) else grad
         return (
             _gradient_of_sparse(first, second, grad, masked) if first.requires_grad else None,
@@ -97,7 +97,7 @@ def matrix_product(first: Any, second: Any, masked: bool | None = None) -> Any:
 # here for both, since the dense matrix may be larger than memory. A leaf gets PyTorch's.
 
 
-def _gradient_of_sparse(first: Any, second: Any, grad: Any, masked: bool) -> Any:
+def _gradient_of_sparse(first: Tensor, second: Tensor, grad: Tensor, masked: bool) -> Any:
     if not masked:
         return grad @ second.conj().t()
     data = first._tl_data.ordered()
@@ -112,13 +112,13 @@ def _gradient_of_sparse(first: Any, second: Any, grad: Any, masked: bool) -> Any
 
 
 @implements(tl.mm, variants=True, for_type=SparseTensor)
-def dense_gradient_mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+def dense_gradient_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Any:
     """Return the product of two matrices."""
     return matrix_product(input, mat2)
 
 
 @implements(tl.mv, variants=True, for_type=SparseTensor)
-def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Any:
     """Return the product of a sparse matrix and a vector."""
     if input.dim() != 2 or vec.dim() != 1 or is_sparse(vec):
         raise RuntimeError(f"mv(): expected a sparse matrix and a dense vector, got {input.dim()} and {vec.dim()}-D")
@@ -126,7 +126,7 @@ def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
 
 
 @implements(tl.bmm, variants=True, for_type=SparseTensor)
-def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Any:
     """Return the products of the matrices of two batches, the first sparse, as one product."""
     if not is_sparse(input) or is_sparse(mat2) or input.dim() != 3 or mat2.dim() != 3 or input.sparse_dim() != 3:
         raise refused(tl.bmm)
@@ -143,7 +143,7 @@ def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
 
 
 @implements(tl.matmul, variants=True, for_type=SparseTensor)
-def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     """Return the product of matrices, a matrix and a vector, or batches of matrices."""
     dims = (input.dim(), other.dim())
     if dims == (2, 2):
@@ -156,12 +156,14 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @implements(tl.addmm, variants=True, for_type=SparseTensor)
-def added_mm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
+def added_mm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1, out: Tensor | None = None
+) -> Any:
     """Return beta times a matrix plus alpha times the product of two others."""
     return _sum(input, matrix_product(mat1, mat2), beta, alpha)
 
 
-def _sum(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+def _sum(input: Tensor, product: Tensor, beta: complex, alpha: complex) -> Any:
     if is_sparse(input) and not is_sparse(product):
         raise refused(tl.addmm)
     start = input if beta == 1 else input * beta
@@ -198,7 +200,7 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: 
     return _sum(mat, mm(mat1, mat2), beta, alpha)
 
 
-def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Any:
+def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1.0, alpha: complex = 1.0) -> Any:
     """Return `alpha` times the product of two dense matrices at the places of the sparse `input`, plus `beta` times it.
 
     PyTorch has it for compressed rows alone.

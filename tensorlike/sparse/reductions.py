@@ -18,7 +18,7 @@ from .coordinates import keys_of
 from .tensor import SparseTensor, coalesced, from_values, is_sparse, record, refused, values_of
 
 
-def _dims(tensor: Any, dim: Any) -> list[int]:
+def _dims(tensor: Tensor, dim: Any) -> list[int]:
     given = [dim] if isinstance(dim, int) else list(dim)
     for d in given:
         if not -tensor.dim() <= d < tensor.dim():
@@ -32,7 +32,7 @@ def _dims(tensor: Any, dim: Any) -> list[int]:
     return found
 
 
-def _sum_over(tensor: Any, dims: list[int], keepdim: bool = False) -> Any:
+def _sum_over(tensor: Tensor, dims: list[int], keepdim: bool = False) -> Any:
     """Return the sum over some dimensions: dense once no sparse dimension is left."""
     tensor = coalesced(tensor)
     data = tensor._tl_data
@@ -147,7 +147,9 @@ def _softmax(input: Any, dim: int, dtype: Any, log: bool) -> Any:
 
 
 @implements(tl.norm, variants=True, for_type=SparseTensor)
-def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
+def norm(
+    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Tensor | None = None, dtype: Any = None
+) -> Any:
     """Return the norm of all elements."""
     if dim is not None or keepdim:
         raise refused(tl.norm)
@@ -157,7 +159,9 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
 
 
 @implements(tl.any, variants=True, for_type=SparseTensor)
-def any_of_sparse(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
+def any_of_sparse(
+    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Any:
     """Return whether an element is not zero."""
     if dim is not None or keepdim:
         raise refused(tl.any)

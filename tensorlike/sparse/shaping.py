@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from .coordinates import Coordinates
 from .tensor import SparseTensor, coalesced, from_values, is_sparse, passed_on, refused, taken_over, values_of
 
 
-def _dim(tensor: Any, dim: int, more: int = 0) -> int:
+def _dim(tensor: Tensor, dim: int, more: int = 0) -> int:
     dims = tensor.dim() + more
     if not -dims <= dim < dims:
         raise IndexError(
@@ -26,7 +27,7 @@ def _dim(tensor: Any, dim: int, more: int = 0) -> int:
 
 
 @implements(tl.permute, variants=True, for_type=SparseTensor)
-def permute(input: Any, dims: Any) -> Any:
+def permute(input: Tensor, dims: Sequence[int]) -> Any:
     """Exchange dimensions: sparse ones with sparse ones, dense ones with dense ones."""
     data = input._tl_data
     rows = data.indices.shape[0]
@@ -46,7 +47,7 @@ def permute(input: Any, dims: Any) -> Any:
 
 
 @implements(tl.transpose, variants=True, for_type=SparseTensor)
-def transpose(input: Any, dim0: int, dim1: int) -> Any:
+def transpose(input: Tensor, dim0: int, dim1: int) -> Any:
     """Exchange two dimensions, both sparse or both dense."""
     rows = input.sparse_dim()
     one, other = _dim(input, dim0), _dim(input, dim1)
@@ -60,13 +61,13 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
 
 
 @implements(tl.t, variants=True, for_type=SparseTensor)
-def t(input: Any) -> Any:
+def t(input: Tensor) -> Any:
     """Transpose a matrix of sparse dimensions."""
     _check_matrix(input, "t")
     return permute(input, list(range(input.dim()))[::-1])
 
 
-def _check_matrix(input: Any, name: str) -> None:
+def _check_matrix(input: Tensor, name: str) -> None:
     rows, dense = input.sparse_dim(), input.dense_dim()
     if rows > 2 or dense:
         raise RuntimeError(
@@ -76,13 +77,13 @@ def _check_matrix(input: Any, name: str) -> None:
 
 
 @implements(Tensor.T, for_type=SparseTensor)
-def transposed(self: Any) -> Any:
+def transposed(self: Tensor) -> Any:
     """Reverse the order of the dimensions."""
     return permute(self, list(range(self.dim()))[::-1])
 
 
 @implements(Tensor.t_, for_type=SparseTensor)
-def t_in_place(self: Any) -> Any:
+def t_in_place(self: Tensor) -> Any:
     """Transpose a matrix, in place."""
     _check_matrix(self, "t_")
     return taken_over(self, t(self), "t_")
@@ -91,19 +92,19 @@ def t_in_place(self: Any) -> Any:
 @implements(Tensor.swapaxes_, for_type=SparseTensor, check=False)
 @implements(Tensor.swapdims_, for_type=SparseTensor, check=False)
 @implements(Tensor.transpose_, for_type=SparseTensor)
-def transpose_in_place(self: Any, dim0: int, dim1: int) -> Any:
+def transpose_in_place(self: Tensor, dim0: int, dim1: int) -> Any:
     """Exchange two dimensions, in place."""
     return taken_over(self, transpose(self, dim0, dim1), "transpose_")
 
 
 @implements(Tensor.mT, for_type=SparseTensor)
-def transposed_matrices(self: Any) -> Any:
+def transposed_matrices(self: Tensor) -> Any:
     """Transpose each matrix of a batch."""
     return transpose(self, -2, -1)
 
 
 @implements(tl.unsqueeze, variants=True, for_type=SparseTensor)
-def unsqueeze(input: Any, dim: int) -> Any:
+def unsqueeze(input: Tensor, dim: int) -> Any:
     """Insert a dimension of one element."""
     data = input._tl_data
     rows, dim = data.indices.shape[0], _dim(input, dim, 1)
@@ -120,7 +121,7 @@ def unsqueeze(input: Any, dim: int) -> Any:
 
 
 @implements(tl.squeeze, variants=True, for_type=SparseTensor)
-def squeeze(input: Any, dim: Any = None) -> Any:
+def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Any:
     """Remove dimensions of one element."""
     data = input._tl_data
     wanted = range(input.dim()) if dim is None else [_dim(input, d) for d in ([dim] if isinstance(dim, int) else dim)]
@@ -130,7 +131,7 @@ def squeeze(input: Any, dim: Any = None) -> Any:
     values = data.values.reshape((data.count, *(n for d, n in enumerate(data.shape) if d >= rows and d not in gone)))
     shape = tuple(n for d, n in enumerate(data.shape) if d not in gone)
 
-    def backward(grad: Any) -> Any:
+    def backward(grad: Tensor) -> Any:
         for d in gone:
             grad = grad.unsqueeze(d)
         return grad
@@ -139,7 +140,7 @@ def squeeze(input: Any, dim: Any = None) -> Any:
     return passed_on("SqueezeBackward0", input, made, backward)
 
 
-def _chosen(input: Any, places: Any, indices: Any, shape: Any, coalesced_too: bool) -> Any:
+def _chosen(input: Tensor, places: Any, indices: Any, shape: Sequence[int], coalesced_too: bool) -> Any:
     """Return a tensor of the elements numbered `places`, stored at `indices`."""
     data = input._tl_data
     if input._tl_tracked:
@@ -149,13 +150,13 @@ def _chosen(input: Any, places: Any, indices: Any, shape: Any, coalesced_too: bo
     return from_values(indices, values, shape, coalesced_too and data.coalesced)
 
 
-def _ready(input: Any) -> Any:
+def _ready(input: Tensor) -> Any:
     """Return a tensor whose values can be recorded one by one."""
     return coalesced(input) if input._tl_tracked else input
 
 
 @implements(tl.select, variants=True, for_type=SparseTensor)
-def select(input: Any, dim: int, index: int) -> Any:
+def select(input: Tensor, dim: int, index: int) -> Any:
     """Return the part at one index of a dimension: dense once no sparse dimension is left."""
     dim = _dim(input, dim)
     n = input.shape[dim]
@@ -179,7 +180,7 @@ def select(input: Any, dim: int, index: int) -> Any:
 
 @implements(tl.narrow, variants=True, for_type=SparseTensor)
 @implements(tl.narrow_copy, variants=True, for_type=SparseTensor, check=False)
-def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
+def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Any:
     """Return the part from `start` on of a dimension."""
     dim, start = _dim(input, dim), int(start)
     n = input.shape[dim]
@@ -201,7 +202,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
 
 
 @implements(tl.index_select, variants=True, for_type=SparseTensor)
-def index_select(input: Any, dim: int, index: Any, *, out: Any = None) -> Any:
+def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Any:
     """Return the parts at some indices of a dimension."""
     dim = _dim(input, dim)
     if index.dim() > 1 or index.dtype not in (tl.int32, tl.int64):
@@ -232,13 +233,13 @@ def index_select(input: Any, dim: int, index: Any, *, out: Any = None) -> Any:
 
 
 @implements(tl.unbind, variants=True, for_type=SparseTensor)
-def unbind(input: Any, dim: int = 0) -> Any:
+def unbind(input: Tensor, dim: int = 0) -> Any:
     """Return the parts at each index of a dimension."""
     return tuple(select(input, dim, i) for i in range(input.shape[dim]))
 
 
 @implements(Tensor.__getitem__, for_type=SparseTensor, check=False)
-def item_of(self: Any, index: Any) -> Any:
+def item_of(self: Tensor, index: Any) -> Any:
     """Return parts by indices and ranges of steps of one."""
     if not is_sparse(self):
         raise refused(Tensor.__getitem__)
@@ -266,7 +267,7 @@ def item_of(self: Any, index: Any) -> Any:
 
 
 @implements(tl.cat, variants=True, for_type=SparseTensor)
-def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
     """Join sparse tensors along a dimension."""
     for place, tensor in enumerate(tensors):
         if not is_sparse(tensor):
@@ -306,7 +307,7 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
 
 
 @implements(tl.stack, variants=True, for_type=SparseTensor)
-def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
     """Join sparse tensors along a new dimension."""
     if not all(map(is_sparse, tensors)):
         raise RuntimeError("stack(): expected sparse tensors, but a dense one is among them; use to_sparse()")
@@ -315,12 +316,12 @@ def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
 
 
 @implements(tl.reshape, variants=True, for_type=SparseTensor)
-def reshape(input: Any, shape: Any) -> Any:
+def reshape(input: Tensor, shape: Sequence[int]) -> Any:
     """Raise RuntimeError."""
     raise RuntimeError("reshape is not implemented for sparse tensors")
 
 
 @implements(Tensor.expand, for_type=SparseTensor, check=False)
-def expand(self: Any, *size: Any, **options: Any) -> Any:
+def expand(self: Tensor, *size: Any, **options: Any) -> Any:
     """Raise RuntimeError."""
     raise RuntimeError("expand is unsupported for Sparse tensors")

@@ -16,9 +16,11 @@ sparse or dense. Where the engine adds two, sparse and sparse is sparse, sparse 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
+
+import numpy as np
 
 from tensorlike.autograd.backward_and_grad import computed_grad
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
@@ -82,7 +84,7 @@ class SparseTensor(TensorLike, Tensor, unhandled=other_functions):
     def _tl_zeros_maker(self) -> Callable[..., Any]:
         return namespace_of(self._tl_data.values).zeros  # type: ignore[no-any-return]
 
-    def _tl_cast(self, dtype: Any) -> Any:
+    def _tl_cast(self, dtype: np.dtype[Any]) -> Any:
         own = self.dtype
         return kept("ToCopyBackward0", self, lambda v: v._tl_cast(dtype), lambda grad: grad.to(own))
 
@@ -93,7 +95,7 @@ class SparseTensor(TensorLike, Tensor, unhandled=other_functions):
         return moved
 
 
-def refused(func: Any) -> NotImplementedError:
+def refused(func: Callable[..., Any]) -> NotImplementedError:
     """Return the error of a function that sparse tensors have not."""
     name = getattr(func, "__name__", "the function").strip("_")
     if name == "get":  # The getter of a property.
@@ -121,7 +123,7 @@ class SparseBackward(Node):
     #: The tensors that the derivative uses, with their version counters and versions.
     saved: Any
 
-    def _tl_apply(self, grad: Any) -> Any:
+    def _tl_apply(self, grad: Tensor) -> Any:
         if self.backward is None:
             raise RuntimeError(
                 "Trying to backward through the graph a second time (or directly access saved tensors after they "
@@ -148,7 +150,7 @@ def _node_class(name: str) -> type[SparseBackward]:
     return type(name, (SparseBackward,), {"__slots__": (), "__module__": __name__})
 
 
-def record(name: str, result: Any, inputs: tuple[Any, ...], backward: Callable[[Any], Any], *saved: Any) -> Any:
+def record(name: str, result: Any, inputs: tuple[Any, ...], backward: Callable[[Any], Any], *saved: Tensor) -> Any:
     """Return `result` with its place in the graph: `backward(grad)` returns the gradient of each input."""
     if not grad_enabled() or result._tl_data.dtype.kind not in "fcV":
         return result
@@ -164,12 +166,12 @@ def record(name: str, result: Any, inputs: tuple[Any, ...], backward: Callable[[
     return result
 
 
-def sparse(indices: Any, values: Any, shape: Any, coalesced: bool = False) -> Any:
+def sparse(indices: Any, values: Any, shape: Sequence[int], coalesced: bool = False) -> Any:
     """Return a sparse tensor of raw arrays, without history."""
     return wrap_as(SparseTensor, Coordinates(indices, values, tuple(shape), coalesced))
 
 
-def from_values(indices: Any, values: Any, shape: Any, coalesced: bool = False) -> Any:
+def from_values(indices: Any, values: Any, shape: Sequence[int], coalesced: bool = False) -> Any:
     """Return the sparse tensor of raw `indices` and the tensor `values`, whose history goes on."""
     result = sparse(indices, values._tl_data, shape, coalesced)
     return record(
@@ -177,7 +179,7 @@ def from_values(indices: Any, values: Any, shape: Any, coalesced: bool = False) 
     )
 
 
-def values_of(tensor: Any) -> Any:
+def values_of(tensor: Tensor) -> Any:
     """Return the values of a tensor whose elements are in order, each stored once."""
     data = tensor._tl_data
     result = wrap(data.values)
@@ -187,7 +189,7 @@ def values_of(tensor: Any) -> Any:
     return record("ValuesBackward0", result, (tensor,), lambda grad: from_values(indices, grad, shape, True))
 
 
-def coalesced(tensor: Any) -> Any:
+def coalesced(tensor: Tensor) -> Any:
     """Return a sparse tensor whose elements are in order, each stored once."""
     data = tensor._tl_data
     if data.coalesced:
@@ -195,7 +197,7 @@ def coalesced(tensor: Any) -> Any:
     return record("CoalesceBackward0", wrap_as(SparseTensor, data.ordered()), (tensor,), lambda grad: grad)
 
 
-def kept(name: str, tensor: Any, function: Callable[[Any], Any], backward: Callable[[Any], Any]) -> Any:
+def kept(name: str, tensor: Tensor, function: Callable[[Any], Any], backward: Callable[[Any], Any]) -> Any:
     """Return `tensor` with a linear `function` applied to its values, which stay in their places."""
     data = tensor._tl_data
     with recording_block(False):
@@ -203,7 +205,7 @@ def kept(name: str, tensor: Any, function: Callable[[Any], Any], backward: Calla
     return record(name, sparse(data.indices, values._tl_data, data.shape, data.coalesced), (tensor,), backward)
 
 
-def passed_on(name: str, tensor: Any, data: Coordinates, backward: Callable[[Any], Any]) -> Any:
+def passed_on(name: str, tensor: Tensor, data: Coordinates, backward: Callable[[Any], Any]) -> Any:
     """Return a tensor that stores `data`, whose derivative is a function of gradients alone."""
     return record(name, wrap_as(SparseTensor, data), (tensor,), backward)
 
@@ -229,12 +231,12 @@ def at_places(tensor: Any, indices: Any) -> Any:
     return found.where(wrap(there).reshape(-1, *[1] * (values.dim() - 1)), 0)
 
 
-def to_dense(tensor: Any, masked_grad: bool = True) -> Any:
+def to_dense(tensor: Tensor, masked_grad: bool = True) -> Any:
     """Return a sparse tensor with all its elements stored."""
     data = tensor._tl_data
     ordered = data.ordered()
 
-    def backward(grad: Any) -> Any:
+    def backward(grad: Tensor) -> Any:
         if is_sparse(grad):
             return grad
         if not masked_grad:
@@ -244,7 +246,7 @@ def to_dense(tensor: Any, masked_grad: bool = True) -> Any:
     return record("ToDenseBackward0", wrap(ordered.whole()), (tensor,), backward)
 
 
-def taken_over(target: Any, source: Any, name: str) -> Any:
+def taken_over(target: Tensor, source: Tensor, name: str) -> Any:
     """Write the sparse tensor `source` into `target`, in place, and return the target."""
     if grad_enabled():
         meta = target._tl_meta

@@ -40,8 +40,8 @@ class _Options(NamedTuple):
 
 
 def assert_close(
-    actual: Any,
-    expected: Any,
+    actual: object,
+    expected: object,
     *,
     allow_subclasses: bool = True,
     rtol: float | None = None,
@@ -97,8 +97,8 @@ _OLD_TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": 
 
 
 def assert_allclose(
-    actual: Any,
-    expected: Any,
+    actual: object,
+    expected: object,
     rtol: float | None = None,
     atol: float | None = None,
     equal_nan: bool = True,
@@ -163,22 +163,22 @@ def _difference(actual: Any, expected: Any, options: _Options, where: str = "") 
     return problem + at if problem else None
 
 
-def _incomparable(actual: Any, expected: Any, at: str) -> TypeError:
+def _incomparable(actual: object, expected: object, at: str) -> TypeError:
     return TypeError(
         f"assert_close(): cannot compare {type(actual).__name__} with {type(expected).__name__}: give two tensors, two "
         f"numbers, or two containers of these.{at}"
     )
 
 
-def _is_sequence(value: Any) -> bool:
+def _is_sequence(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic)
 
 
-def _dense(value: Any) -> Any:
+def _dense(value: object) -> Any:
     """Return a tensor-like value as a tensor, or None."""
     if isinstance(value, Tensor):
         return value.to_dense() if value.is_sparse else value
@@ -190,7 +190,7 @@ def _dense(value: Any) -> Any:
     return None
 
 
-def _tensors(actual: Any, expected: Any, options: _Options) -> str | None:
+def _tensors(actual: Tensor, expected: Tensor, options: _Options) -> str | None:
     compared: list[tuple[str, Any, Any]] = [("shape", tuple(actual.shape), tuple(expected.shape))]
     if options.check_device:
         compared.append(("device", actual.device, expected.device))
@@ -207,14 +207,16 @@ def _tensors(actual: Any, expected: Any, options: _Options) -> str | None:
     return _arrays(one, other, rtol, atol, options.equal_nan)
 
 
-def _tolerances(options: _Options, *values: Any) -> tuple[float, float]:
+def _tolerances(options: _Options, *values: Tensor) -> tuple[float, float]:
     if options.rtol is not None and options.atol is not None:
         return options.rtol, options.atol
     found = [_TOLERANCES.get(str(v.dtype).rpartition(".")[2], (0.0, 0.0)) for v in values]
     return max(r for r, _ in found), max(a for _, a in found)
 
 
-def _arrays(actual: Any, expected: Any, rtol: float, atol: float, equal_nan: bool) -> str | None:
+def _arrays(
+    actual: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], rtol: float, atol: float, equal_nan: bool
+) -> str | None:
     if actual.dtype.kind in "biu" and expected.dtype.kind in "biu":
         # Differences of 64-bit integers do not fit into floating point, nor into themselves.
         if rtol == atol == 0:

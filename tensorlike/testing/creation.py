@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.tensor.creation.sampling import rand, randint
+from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.dtypes import float32, float64
 from tensorlike.tensor.layouts import memory_format as memory_format_type
@@ -17,7 +18,7 @@ from tensorlike.tensor.layouts import memory_format as memory_format_type
 def make_tensor(
     *shape: Any,
     dtype: Dtype,
-    device: Any = "cpu",
+    device: Device | str = "cpu",
     low: float | None = None,
     high: float | None = None,
     requires_grad: bool = False,

@@ -121,7 +121,7 @@ def handlers_of(kind: type, library_types: Iterable[type]) -> list[Handler]:
     return list(found.values())
 
 
-def function_of(value: Any) -> FunctionType | None:
+def function_of(value: object) -> FunctionType | None:
     """Return the Python function that runs when a class attribute is called."""
     for _ in range(10):  # Wrappers in wrappers.
         if isinstance(value, classmethod | staticmethod):
@@ -281,7 +281,7 @@ class LineTracer(abc.ABC):
     def stop(self) -> None:
         """Stop tracing."""
 
-    def traced(self, func: Any, ask: Callable[..., Any], *arguments: Any) -> Any:
+    def traced(self, func: object, ask: Callable[..., Any], *arguments: Any) -> Any:
         """Return `ask(*arguments)`; its lines are those of the call of `func`."""
         before = getattr(self._thread, "func", None)
         self._thread.func = func
@@ -344,13 +344,13 @@ class _Tracing(LineTracer):
             if sys.gettrace() is self._ours:  # A debugger may have started.
                 sys.settrace(None)
 
-    def _enter(self, frame: FrameType, event: str, arg: Any) -> Any:
+    def _enter(self, frame: FrameType, event: str, arg: object) -> Any:
         if frame.f_code not in self._handlers:
             return None
         frame.f_trace_opcodes = True
         last = -1
 
-        def step(frame: FrameType, event: str, arg: Any) -> Any:
+        def step(frame: FrameType, event: str, arg: object) -> Any:
             nonlocal last
             if event == "line":
                 self._line(frame.f_code, frame.f_lineno)
@@ -365,7 +365,7 @@ class _Tracing(LineTracer):
         return step
 
 
-def _tracer_name(tracer: Any) -> str:
+def _tracer_name(tracer: object) -> str:
     named = tracer if hasattr(tracer, "__qualname__") else type(tracer)
     return f"{named.__module__}.{named.__qualname__}"
 

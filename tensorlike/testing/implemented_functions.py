@@ -68,13 +68,13 @@ def _add(rules: dict[str, Rule], functions: CoveredFunctions, registered: Any, k
         rule.operands[operand].add((form, place))
 
 
-def _is_reflected(key: Any) -> bool:
+def _is_reflected(key: object) -> bool:
     form = form_of(key)
     variant = None if form is None else form.operation.variant
     return variant is not None and variant.kind == REFLECTED
 
 
-def _named(raw: Any, kind: type, functions: CoveredFunctions) -> Iterator[Any]:
+def _named(raw: object, kind: type, functions: CoveredFunctions) -> Iterator[Any]:
     """Yield the functions that the source of a `__torch_function__` names."""
     handler = function_of(raw)
     if handler is None:
@@ -145,6 +145,6 @@ def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
     return None
 
 
-def _members(value: Any) -> Iterable[Any]:
+def _members(value: object) -> Iterable[Any]:
     containers = (Mapping, AbstractSet, Sequence)
     return list(value) if isinstance(value, containers) and not isinstance(value, str) else (value,)

@@ -72,7 +72,10 @@ class Recorder:
         own = kind.__dict__.get("__torch_function__")
         recorder = self
 
-        def answered(ask: Callable[..., Any], func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        def answered(
+            ask: Callable[..., Any], func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...],
+            kwargs: dict[str, Any],
+        ) -> Any:  # fmt: skip
             if recorder.paused:
                 return ask(func, types, args) if kwargs is None else ask(func, types, args, kwargs)
             # Values are not kept: a recorder must not keep tensors alive. Sequences are opened, as dispatch does.
@@ -94,21 +97,21 @@ class Recorder:
 
         if inspect.isfunction(own):  # A plain method, which is deprecated, is called on its instance.
 
-            def asked(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            def asked(self: Any, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
                 return answered(own.__get__(self), func, types, args, kwargs)
 
             replacement: Any = asked
         elif own is not None:
             bound = own if hasattr(own, "__get__") else staticmethod(own)  # A callable object is called as it is.
 
-            def asked_class(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            def asked_class(cls: Any, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
                 return answered(bound.__get__(None, cls), func, types, args, kwargs)
 
             replacement = classmethod(asked_class)
         else:
             inherited = self.functions.inherited(kind)
 
-            def asked_above(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            def asked_above(cls: Any, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
                 return answered(partial(inherited, cls), func, types, args, kwargs)
 
             _STAND_INS.add(asked_above.__code__)
@@ -165,7 +168,7 @@ class Recorder:
 _STAND_INS: set[CodeType] = set()
 
 
-def inherits_default(kind: Any, default: CodeType) -> bool:
+def inherits_default(kind: type, default: CodeType) -> bool:
     """Return whether a type inherits Tensor's own `__torch_function__`, ignoring a Recorder's stand-in."""
     for owner in kind.__mro__:
         found = owner.__dict__.get("__torch_function__")

@@ -348,7 +348,7 @@ class TensorLikeSuite:
                 return type(made)
         raise _NoSample("make_operand answers NotImplemented for ones of every shape")
 
-    def _dense(self, value: Any) -> Any:
+    def _dense(self, value: object) -> Any:
         return mapped(value, self.to_dense, self._kind)
 
     def _answers(self, item: _Item) -> Iterator[tuple[Case, Any, Any, str]]:
@@ -397,7 +397,7 @@ class TensorLikeSuite:
         return [(one, value) for one, value in every[0].items()
                 if all(one in other and same(other[one], value) for other in every)]  # fmt: skip
 
-    def _check_carried(self, before: list[tuple[Metadata, Any]], actual: Any, words: str) -> None:
+    def _check_carried(self, before: list[tuple[Metadata, Any]], actual: object, words: str) -> None:
         found = lost_attributes(before, actual, self._kind)
         assert not found, f"{words} loses an attribute: {found}"
 
@@ -412,7 +412,7 @@ class TensorLikeSuite:
         )
         assert not found, f"{words} changes its operand: afterwards it is {found}"
 
-    def _compare(self, expected: Any, actual: Any, words: str, values: bool) -> None:
+    def _compare(self, expected: object, actual: object, words: str, values: bool) -> None:
         found = difference(expected, self._dense(actual), suite_api(), values=values)
         assert not found, f"{words} gives {found}"
 
@@ -516,7 +516,7 @@ class TensorLikeSuite:
         for instance in self._instances(item.dtype):
             self._same_but_apart(instance, copy.deepcopy(instance), "deepcopy")
 
-    def _same_but_apart(self, instance: Any, other: Any, what: str) -> None:
+    def _same_but_apart(self, instance: object, other: object, what: str) -> None:
         kind = type(instance)
         assert type(other) is kind, f"{what} of a {kind.__name__} gives a {type(other).__name__}: type lost"
         api = suite_api()
@@ -602,7 +602,7 @@ def _selected(functions: tuple[str, ...], excluded: tuple[str, ...], suite: str)
     )
 
 
-def _gradient(result: Any, leaf: Any) -> Any:
+def _gradient(result: object, leaf: Tensor) -> Any:
     """Return the gradient of a weighted sum of the results for `leaf`, or None if they do not depend on it."""
     found = [t for t in (result if isinstance(result, (list, tuple)) else (result,)) if isinstance(t, Tensor)]
     found = [t for t in found if t.requires_grad]

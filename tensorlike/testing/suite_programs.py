@@ -21,7 +21,7 @@ def functions_of(program: str) -> frozenset[str]:
 
     class Probe(Tensor):
         @classmethod
-        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(cls, func: Any, types: tuple[type, ...], args: Any = (), kwargs: Any = None) -> Any:
             asked.add(resolve_name(func))
             return super().__torch_function__(func, types, args, kwargs or {})
 

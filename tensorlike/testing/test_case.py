@@ -17,7 +17,7 @@ from tensorlike.tensor.tensor import Tensor
 from .comparison import assert_close
 
 
-def _has_numbers(value: Any) -> bool:
+def _has_numbers(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return any(map(_has_numbers, value))
     return isinstance(value, (Tensor, np.ndarray, np.generic, int, float, complex))
@@ -38,8 +38,8 @@ class TestCase(unittest.TestCase):
 
     def assertEqual(
         self,
-        first: Any,
-        second: Any,
+        first: object,
+        second: object,
         msg: Any = None,
         *,
         atol: float | None = None,

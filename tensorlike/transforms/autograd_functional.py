@@ -53,7 +53,7 @@ def _single(outputs: Sequence[Any], name: str) -> Any:
     return outputs[0]
 
 
-def _vector(v: Any, like: Sequence[Any], several: bool, name: str, of: str) -> tuple[Any, ...]:
+def _vector(v: object, like: Sequence[Any], several: bool, name: str, of: str) -> tuple[Any, ...]:
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             what = "user-provided function returns" if of == "output" else "input to the user-provided function is"
@@ -247,7 +247,9 @@ def jacobian(
 
 
 @enable_grad()
-def _reverse_jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
+def _reverse_jacobian(
+    func: Callable[..., Any], inputs: Sequence[Tensor], create_graph: bool, strict: bool, vectorize: bool
+) -> Any:
     call = _Call(func, inputs, "jacobian", create_graph, strict)
     rows = []
     for output in call.outputs:
@@ -256,7 +258,7 @@ def _reverse_jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool,
             found = [x.detach().new_zeros((*output.shape, *x.shape)) for x in call.inputs]
         elif vectorize or (not strict and (together := _rows_together(output, call.inputs)) > 1):
 
-            def pulled(weight: Any, output: Any = output) -> tuple[Any, ...]:
+            def pulled(weight: Tensor, output: Tensor = output) -> tuple[Any, ...]:
                 return tuple(call.gradients([output], [weight], call.keep))
 
             size = None if vectorize else together
@@ -308,7 +310,7 @@ def _need_history(found: Sequence[Any]) -> None:
             )
 
 
-def _forward_jacobian(func: Callable[..., Any], inputs: Any) -> Any:
+def _forward_jacobian(func: Callable[..., Any], inputs: Sequence[Tensor]) -> Any:
     several, values = _tensors(inputs, "jacobian", "inputs")
     values = tuple(v.detach() for v in values)
     output_several = False
@@ -316,7 +318,7 @@ def _forward_jacobian(func: Callable[..., Any], inputs: Any) -> Any:
     for index, one in enumerate(values):
 
         @restoring
-        def pushed(tangent: Any, index: int = index) -> tuple[Any, ...]:
+        def pushed(tangent: Tensor, index: int = index) -> tuple[Any, ...]:
             nonlocal output_several
             with push_level(DualTensor) as level:
                 (one,) = moving(level, (values[index],), [tangent])
@@ -353,7 +355,7 @@ def hessian(
     """
     several, _ = _tensors(inputs, "hessian", "inputs")
 
-    def of_one(*values: Any) -> Any:
+    def of_one(*values: Tensor) -> Any:
         _, outputs = _tensors(func(*values), "hessian", "outputs")
         return _single(outputs, "hessian").reshape(())
 
@@ -366,7 +368,7 @@ def hessian(
         numbers = tuple(range(len(inputs))) if several else 0
         return _forward_jacobian(grad(of_one, numbers), inputs)
 
-    def slope(*values: Any) -> Any:
+    def slope(*values: Tensor) -> Any:
         found = jacobian(of_one, values if several else values[0], create_graph=True)
         if strict:
             for index, one in enumerate(found if several else (found,)):
@@ -378,7 +380,7 @@ def hessian(
 
 
 def _second(
-    name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool
+    name: str, func: Callable[..., Any], inputs: Sequence[Tensor], v: Any, create_graph: bool, strict: bool
 ) -> tuple[_Call, Any, tuple[Any, ...], list[Any]]:
     call = _Call(func, inputs, name, create_graph, strict)
     output = _single(call.outputs, name)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from tensorlike.autograd.engine import copied
-from tensorlike.autograd.node import Node, edge_of, like_edge, name_of, next_sequence_number
+from tensorlike.autograd.node import Edge, Node, edge_of, like_edge, name_of, next_sequence_number
 from tensorlike.dispatch.core import inherits_default, plan_for
 from tensorlike.dispatch.operation import Form, form_of, operation_of
 from tensorlike.dispatch.pytree import children_of, rebuilt
@@ -110,7 +112,7 @@ class BatchedTensor(TransformTensor):
         return tuple(None if c[0] is None else batched(_stacked(name_of(node), list(c)), level) for c in zip(*rows))
 
     @classmethod
-    def answer(cls, level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def answer(cls, level: Level, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not level.alive:
             raise RuntimeError(
                 "a tensor of a vmap that has returned was used: return it from the mapped function instead of keeping "
@@ -154,14 +156,14 @@ class BatchedTensor(TransformTensor):
 
     # The attributes of a gradient that the graph reads: see Note [Gradients of a transform].
 
-    def _tl_zeros(self, shape: Any, dtype: Any) -> Any:
+    def _tl_zeros(self, shape: Sequence[int], dtype: np.dtype[Any]) -> Any:
         return plain_of(self)._tl_zeros(shape, dtype)
 
-    def _tl_cast(self, dtype: Any) -> Any:
+    def _tl_cast(self, dtype: np.dtype[Any]) -> Any:
         return self.to(dtype_of(dtype))
 
 
-def _asked(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _asked(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Ask the users' types in the batches of a call: see Note [A user's type inside a transform]."""
     state = STATE.get()
     if state.subclasses_disabled or state.all_disabled:
@@ -179,7 +181,7 @@ def _asked(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return NotImplemented
 
 
-def batched(value: Any, level: Level) -> Any:
+def batched(value: Tensor, level: Level) -> Any:
     """Return a tensor whose first dimension is the batch of `level`, as one of that level."""
     result: Any = _new(BatchedTensor)
     set_no_state(result)
@@ -188,7 +190,7 @@ def batched(value: Any, level: Level) -> Any:
     return result
 
 
-def is_batched(value: Any, level: Level) -> bool:
+def is_batched(value: object, level: Level) -> bool:
     """Return whether `value` has a batch at `level`."""
     return type(value) is BatchedTensor and value._level is level
 
@@ -205,7 +207,7 @@ class SharedBackward(Node):
     dim: int
     level: Level
 
-    def _tl_apply(self, grad: Any) -> tuple[Any]:
+    def _tl_apply(self, grad: Tensor) -> tuple[Any]:
         level = self.level
         if not level.alive:
             return (grad.sum(self.dim),)
@@ -229,7 +231,7 @@ def _shared_leaf(leaf: Any, level: Level) -> Any:
         return batched(_with_batch(leaf, 0, level), level)
 
 
-def _with_batch(tensor: Any, dim: int, level: Level) -> Any:
+def _with_batch(tensor: Tensor, dim: int, level: Level) -> Any:
     if isinstance(tensor, TransformTensor):
         return tensor.remade([_with_batch(part, dim + tensor.batch_dimensions, level) for part in tensor.held()])
     expanded = tensor.detach().unsqueeze(dim)
@@ -254,7 +256,7 @@ class ExampleBackward(Node):
     level: Level
     index: int
 
-    def _tl_apply(self, grad: Any) -> tuple[Any]:
+    def _tl_apply(self, grad: Tensor) -> tuple[Any]:
         level = self.level
         if not level.alive:
             return (grad,)
@@ -267,7 +269,7 @@ def _of_example(node: Node, level: Level, index: int) -> Node | None:
     be copied.
     """
 
-    def edge_for(edge: Any) -> Any:
+    def edge_for(edge: Edge | None) -> Any:
         if edge is None:
             return None
         own = ExampleBackward()
@@ -283,7 +285,7 @@ def _of_example(node: Node, level: Level, index: int) -> Node | None:
     return copy
 
 
-def as_batch(value: Any, level: Level) -> Any:
+def as_batch(value: Tensor, level: Level) -> Any:
     """Return a gradient with its first dimension, under any inner levels, as the batch of `level`."""
     if isinstance(value, TransformTensor) and value._level.depth > level.depth:
         inner = value.batch_dimensions
@@ -320,7 +322,7 @@ def _example_of(tensor: Any, level: Level, index: int) -> Any:
     return tensor
 
 
-def _elementwise(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _elementwise(level: Level, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensors = [v for v in leaves((args, kwargs)) if isinstance(v, Tensor)]
     ranks = [len(shape_of(t)) for t in tensors]
     rank = max(ranks)
@@ -396,7 +398,7 @@ def _written_out(level: Level, form: Form, func: Any, args: tuple[Any, ...], kwa
     return out if several is None else rebuilt(results, list(several))
 
 
-def _check_target(level: Level, form: Form, target: Any) -> None:
+def _check_target(level: Level, form: Form, target: Tensor) -> None:
     if not is_batched(target, level):
         raise explained(
             RuntimeError, "vmap-inplace",
@@ -405,7 +407,7 @@ def _check_target(level: Level, form: Form, target: Any) -> None:
         )  # fmt: skip
 
 
-def _per_example(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _per_example(level: Level, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     name = getattr(func, "__name__", repr(func))
     if level.size == 0:
         raise RuntimeError(f"vmap: {name}() has no batching rule and cannot be called for a batch of no examples")
@@ -446,7 +448,7 @@ def stacked_results(name: str, results: list[Any], level: Level) -> Any:
     return tree_map(lambda v: as_batch(v, level) if isinstance(v, Tensor) else v, _stacked(name, results))
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: object, b: object) -> bool:
     try:
         return bool(a == b)
     except Exception:  # Comparing foreign objects may raise: then they are not the same.

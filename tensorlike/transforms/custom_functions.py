@@ -160,13 +160,14 @@ def _value_and_tangent(cls: type[Function], values: tuple[Any, ...], tangents: t
     return output, moved
 
 
-def _version(tangent: Any) -> Any:
+def _version(tangent: Tensor | None) -> Any:
     return tangent._version if isinstance(tangent, Tensor) else None
 
 
 def _check_tangents(
-    context: Any, output: Any, moved: Any, values: tuple[Any, ...], tangents: tuple[Any, ...], versions: dict[int, Any]
-) -> None:
+    context: Any, output: Any, moved: Any, values: tuple[Any, ...], tangents: tuple[Any, ...],
+    versions: dict[int, Any],
+) -> None:  # fmt: skip
     """Raise unless tangents are to each other as the values are: written to, views, or none."""
     name = type(context)._tl_function.__name__
     outputs = output if isinstance(output, tuple) else (output,)
@@ -192,7 +193,7 @@ def _check_tangents(
             _check_view(name, value, tangent, values, tangents)
 
 
-def _check_view(name: str, value: Any, tangent: Any, values: tuple[Any, ...], tangents: tuple[Any, ...]) -> None:
+def _check_view(name: str, value: Tensor, tangent: Tensor, values: tuple[Any, ...], tangents: tuple[Any, ...]) -> None:
     """Raise unless the tangent of an output that is a view of an input is a view of the tangent of that input."""
     for source, given in zip(values, tangents, strict=True):
         if not (isinstance(source, Tensor) and isinstance(given, Tensor)) or given._tl_transformed:
@@ -214,7 +215,7 @@ def _check_view(name: str, value: Any, tangent: Any, values: tuple[Any, ...], ta
         return
 
 
-def _or_zeros(tangent: Any, value: Any) -> Any:
+def _or_zeros(tangent: Tensor | None, value: Any) -> Any:
     if tangent is None and isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex()):
         return value.new_zeros(value.shape)
     return tangent

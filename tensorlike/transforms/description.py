@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, NoReturn
 
+import numpy as np
+
+from tensorlike.tensor.device import device as Device
 from tensorlike.tensor.layouts import steps_of
 
 __all__ = ["Described", "Elsewhere", "NoArray"]
@@ -25,7 +28,7 @@ class Elsewhere:
     def namespace(self) -> Elsewhere:
         return self
 
-    def device_of(self, array: Any) -> Any:
+    def device_of(self, array: Described) -> Any:
         return array.device
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -41,7 +44,7 @@ class Described:
     tensorlike_backend: Any = Elsewhere()
     reason = "cannot be used inside the transform"
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, device: Any, words: str) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], device: Device | str, words: str) -> None:
         self.shape = shape
         self.dtype = dtype
         self.device = device

@@ -60,7 +60,7 @@ class _Jacobian(Protocol[P, R_co]):
 # other leaves.
 
 
-def _leads_outside(outputs: Any, own: Sequence[Any]) -> bool:
+def _leads_outside(outputs: object, own: Sequence[Any]) -> bool:
     mine = {id(t) for t in own}
     seen: set[int] = set()
     stack = [e[0] for e in map(_edge, physical(outputs)) if e is not None]
@@ -77,7 +77,7 @@ def _leads_outside(outputs: Any, own: Sequence[Any]) -> bool:
     return False
 
 
-def _edge(tensor: Any) -> Any:
+def _edge(tensor: Tensor) -> Any:
     return edge_of(tensor) if tensor._tl_tracked else None
 
 
@@ -166,7 +166,7 @@ class _Recorded:
         return tree_map(lambda v: next(rest) if isinstance(v, Tensor) else v, self.inputs)
 
 
-def _split_aux(result: Any, name: str) -> tuple[Any, Any]:
+def _split_aux(result: object, name: str) -> tuple[Any, Any]:
     if not (isinstance(result, tuple) and len(result) == 2):
         raise RuntimeError(
             f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True, got {type(result)}"
@@ -345,19 +345,23 @@ def _tensors_of(output: Any, name: str) -> list[Any]:
 
 @overload
 def jvp(
-    func: Callable[..., R], primals: Any, tangents: Any, *, strict: bool = False, has_aux: Literal[False] = False
-) -> tuple[R, R]: ...
+    func: Callable[..., R], primals: Any, tangents: tuple[Any, ...], *, strict: bool = False,
+    has_aux: Literal[False] = False,
+) -> tuple[R, R]: ...  # fmt: skip
 @overload
 def jvp(
-    func: Callable[..., tuple[R, Aux]], primals: Any, tangents: Any, *, strict: bool = False, has_aux: Literal[True]
-) -> tuple[R, R, Aux]: ...
+    func: Callable[..., tuple[R, Aux]], primals: Any, tangents: tuple[Any, ...], *, strict: bool = False,
+    has_aux: Literal[True],
+) -> tuple[R, R, Aux]: ...  # fmt: skip
 @overload
 def jvp(
-    func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool
+    func: Callable[..., Any], primals: Any, tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool
 ) -> tuple[Any, ...]: ...
 @named_errors
 @restoring
-def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+def jvp(
+    func: Callable[..., Any], primals: Any, tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False
+) -> Any:
     """Return `func(*primals)` and its derivative along `tangents`, which have the shapes of the primals.
 
     With `has_aux`, `func` returns (output, aux), and aux comes third. Computed in forward mode: in one pass.
@@ -470,7 +474,7 @@ def jacrev(
             basis = basis_of(one)
             create = recorded.outside
 
-            def pulled(cotangent: Any, one: Any = one, create: bool = create) -> Any:
+            def pulled(cotangent: Tensor, one: Tensor = one, create: bool = create) -> Any:
                 return tuple(leaves(recorded.gradients([one], [cotangent], retain=True, create=create)))
 
             found = vmap(pulled, chunk_size=chunk_size)(basis)
@@ -490,7 +494,7 @@ def _refilled(structure: Any, tensors: Iterator[Any]) -> Any:
     return tree_map(lambda v: next(tensors) if isinstance(v, Tensor) else v, structure)
 
 
-def basis_of(tensor: Any) -> Any:
+def basis_of(tensor: Tensor) -> Any:
     """Return the unit vectors of the shape of `tensor`, one after the other."""
     count = tensor.numel()
     where = tensor
@@ -539,7 +543,7 @@ def jacfwd(
         aux = None
         for index, one in enumerate(flat):
 
-            def pushed(tangent: Any, index: int = index) -> Any:
+            def pushed(tangent: Tensor, index: int = index) -> Any:
                 moves = [v.new_zeros(v.shape) if i != index else tangent for i, v in enumerate(flat)]
                 rest = iter(moves)
                 tangents = tree_map(lambda v: next(rest), chosen)
@@ -550,7 +554,7 @@ def jacfwd(
 
             holder: list[Any] = []
 
-            def direction(tangent: Any, pushed: Any = pushed, holder: Any = holder) -> Any:
+            def direction(tangent: Tensor, pushed: Callable[..., Any] = pushed, holder: list[Any] = holder) -> Any:
                 moved, other = pushed(tangent)
                 holder.append(other)
                 return moved
@@ -572,7 +576,7 @@ def jacfwd(
     return jacobian
 
 
-def _last(value: Any, of: Any) -> Any:
+def _last(value: Tensor, of: Tensor) -> Any:
     """Move the batch of directions behind the dimensions of the output and give it the shape of the input."""
     moved = value.movedim(0, -1)
     return typed_as(moved.reshape((*moved.shape[:-1], *of.shape)), of)
@@ -631,7 +635,7 @@ def linearize(func: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R
             )
 
     @short_tracebacks
-    def push(*tangents: Any) -> Any:
+    def push(*tangents: Tensor) -> Any:
         moves = list(leaves(recorded.types.opened(tangents)))
         if len(moves) != len(recorded.flat):
             raise RuntimeError(f"linearize: expected {len(recorded.flat)} tangents, got {len(moves)}")

@@ -14,6 +14,8 @@ import numbers
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.grad_mode import enable_grad, grad_enabled
 from tensorlike.autograd.node import Node
@@ -84,7 +86,7 @@ class DualTensor(TransformTensor):
         return dual(self._primal.as_subclass(cls), self._tangent.as_subclass(cls), self._level)
 
     @staticmethod
-    def apply_node(node: Node, grad: Any, level: Level) -> Any:
+    def apply_node(node: Node, grad: Tensor, level: Level) -> Any:
         """Run a node with gradients of which some have tangents. Its formula is linear in them: it maps these, too."""
 
         def moved(value: Any) -> Any:
@@ -96,7 +98,7 @@ class DualTensor(TransformTensor):
         return tuple(v if v is None or t is None else dual(v, t, level) for v, t in zip(values, tangents, strict=True))
 
     @classmethod
-    def answer(cls, level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def answer(cls, level: Level, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not level.alive:
             # The level is over, and its tangents with it: only the value is left.
             return func(*primals((args, kwargs), level)[0], **primals(kwargs, level))
@@ -169,14 +171,14 @@ class DualTensor(TransformTensor):
         with without_level(level):
             return _from_reverse(level, func, args, kwargs)
 
-    def _tl_zeros(self, shape: Any, dtype: Any) -> Any:
+    def _tl_zeros(self, shape: Sequence[int], dtype: np.dtype[Any]) -> Any:
         return self._primal._tl_zeros(shape, dtype)
 
-    def _tl_cast(self, dtype: Any) -> Any:
+    def _tl_cast(self, dtype: np.dtype[Any]) -> Any:
         return self.to(dtype_of(dtype))
 
 
-def dual(primal: Any, tangent: Any, level: Level) -> Any:
+def dual(primal: Tensor, tangent: Tensor, level: Level) -> Any:
     """Return the dual tensor of `primal` with `tangent` at `level`."""
     result: Any = _new(DualTensor)
     set_no_state(result)
@@ -185,7 +187,7 @@ def dual(primal: Any, tangent: Any, level: Level) -> Any:
     return result
 
 
-def moving(level: Level, values: Any, tangents: Sequence[Any]) -> Any:
+def moving(level: Level, values: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """Return nested values with these tangents at `level`, the innermost one that runs.
 
     The tangents are copied: writing to one of the values must not change what the caller has.
@@ -196,7 +198,7 @@ def moving(level: Level, values: Any, tangents: Sequence[Any]) -> Any:
     return tree_map(lambda v: dual(v, own_tangent(v, next(rest), level), level), values)
 
 
-def is_dual(value: Any, level: Level) -> bool:
+def is_dual(value: object, level: Level) -> bool:
     """Return whether `value` has a tangent at `level`."""
     return type(value) is DualTensor and value._level is level
 
@@ -227,7 +229,7 @@ def _paired(result: Any, tangent: Any, level: Level) -> Any:
     return rebuilt(result, [_paired(r, t, level) for r, t in zip(items, children_of(tangent), strict=True)])  # type: ignore[arg-type]
 
 
-def _linear(level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _linear(level: Level, form: Form, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call `func` on the values, and with tangents for the operands in which it is linear."""
     result = func(*primals(args, level), **primals(kwargs, level))
     moved = _with_tangents(level, form, args, kwargs)
@@ -269,7 +271,7 @@ def _linear_in_place(level: Level, form: Form, func: Any, args: tuple[Any, ...],
     return None if result is None else target
 
 
-def _is_moving(value: Any, level: Level) -> bool:
+def _is_moving(value: object, level: Level) -> bool:
     return any(is_dual(v, level) for v in leaves(value))
 
 
@@ -286,7 +288,7 @@ def _moved(value: Any, level: Level) -> Any:
     return tree_map(one, value)
 
 
-def _diagonal(level: Level, form: Form, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _diagonal(level: Level, form: Form, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     d = form.operation
     bound = bind(form, args, kwargs)
     if bound is None:
@@ -352,10 +354,10 @@ def _in_place(level: Level, form: Form, function: Any, args: tuple[Any, ...], kw
 def _on_a_copy(func: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function with the result of an in-place one that does not change its operand."""
 
-    def computed(input: Any, *args: Any, **kwargs: Any) -> Any:
+    def computed(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         level = _top((input, args, kwargs))
 
-        def on_copy(value: Any, *args: Any, **kwargs: Any) -> Any:
+        def on_copy(value: Tensor, *args: Any, **kwargs: Any) -> Any:
             copy = value.clone()
             func(copy, *args, **kwargs)
             return copy
@@ -409,7 +411,7 @@ def _placed_one(level: Level, result: Any, args: tuple[Any, ...], kwargs: dict[s
     return result
 
 
-def _from_reverse(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _from_reverse(level: Level, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute the tangent from the reverse formula: see Note [Forward from reverse]."""
     outside = grad_enabled() and has_history((args, kwargs))
     values = primals((args, kwargs), level)
@@ -463,7 +465,7 @@ def _from_reverse(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[s
     return tree_map(paired, result)
 
 
-def _first_of_batches(value: Any, levels: set[Level]) -> Any:
+def _first_of_batches(value: Tensor, levels: set[Level]) -> Any:
     """Return a tensor whose value has no batches of `levels`, in which all examples are alike."""
     if not isinstance(value, TransformTensor):
         return value

@@ -92,7 +92,7 @@ class dual_level(Switch):
 
 
 @named_errors
-def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Any:
     """Return `tensor` with a tangent, which functions propagate until the level is left.
 
     Raises RuntimeError outside of a level, ValueError unless both are floating-point or complex, and RuntimeError when
@@ -125,7 +125,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
 
 
 @named_errors
-def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """Return the value and the tangent of a tensor; the tangent is None for one that has none.
 
     Source: PyTorch's `torch.autograd.forward_ad.unpack_dual`.

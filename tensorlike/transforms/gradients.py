@@ -20,6 +20,7 @@ from tensorlike.autograd.node import edge_of
 from tensorlike.autograd.tensor_base import PROVIDED
 from tensorlike.dispatch.core import plan_for
 from tensorlike.dispatch.state import STATE
+from tensorlike.tensor import Tensor
 from tensorlike.tensor.propagation import finalized, settled
 from tensorlike.tensor.tensor import converted
 
@@ -156,7 +157,7 @@ def _typed(gradients: list[Any], outputs: Sequence[Any], inputs: Sequence[Any]) 
     given = tuple(outputs), tuple(inputs)
     attributes = settled(cls, backward_and_grad.grad, given, {}) if _propagates(cls) else None
 
-    def typed(value: Any) -> Any:
+    def typed(value: Tensor) -> Any:
         if isinstance(value, TransformTensor):
             return value.remade([typed(v) for v in value.held()])
         result = converted(value, cls, (), {}, fresh=False)
@@ -192,11 +193,11 @@ def _through_batch(
     ]
 
 
-def _is(value: Any, kind: type[TransformTensor], level: Level) -> bool:
+def _is(value: object, kind: type[TransformTensor], level: Level) -> bool:
     return type(value) is kind and value._level is level
 
 
-def _batch_first(value: Any, level: Level) -> Any:
+def _batch_first(value: Tensor, level: Level) -> Any:
     """Return `value` with its batch at `level` as its first dimension, under any inner levels."""
     if type(value) is DualTensor and value._level.depth > level.depth:
         return dual(_batch_first(value._primal, level), _batch_first(value._tangent, level), value._level)

@@ -117,7 +117,7 @@ class Level:
         self.moving: dict[int, Any] | None = None
         self.batches: set[Level] = set()
 
-    def note_given(self, values: Any) -> None:
+    def note_given(self, values: object) -> None:
         """Note the tensors of users' types among the nested arguments of the transform."""
         self.given = tuple(
             [v for v in map(plain_of, leaves(values)) if isinstance(v, Tensor) and type(v) is not Tensor]
@@ -196,7 +196,7 @@ class push_level:
             self._level.over()
 
 
-def set_no_state(tensor: Any) -> None:
+def set_no_state(tensor: Tensor) -> None:
     """Give a tensor of a transform the state of one without history; its array is what `_tl_data` below describes."""
     # Not as attributes, which pass `TransformTensor.__setattr__`: 2 us for each tensor.
     _set_tracked(tensor, False)
@@ -275,7 +275,7 @@ class TransformTensor(Tensor):
             raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}", name=name, obj=inner)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name in _OWN or hasattr(Tensor, name) or type(plain_of(self)) is Tensor:
             _store(self, name, value)
             return
@@ -298,8 +298,9 @@ class TransformTensor(Tensor):
 
     @classmethod
     def __torch_function__(
-        cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+        cls, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:  # fmt: skip
         """Dispatch to the innermost level among the operands."""
         kwargs = kwargs or {}
         if func is autograd_grad:
@@ -326,7 +327,7 @@ class TransformTensor(Tensor):
     # Defined by each transform. Not abstract methods: with `ABCMeta` every `isinstance` would be a call, of which a
     # mapped operation makes several.
     @classmethod
-    def answer(cls, level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def answer(cls, level: Level, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute a call in which `level` is the innermost one."""
         raise NotImplementedError(f"{cls.__name__} has no answer()")
 
@@ -355,7 +356,7 @@ class TransformTensor(Tensor):
 _OWN = frozenset({"_level", "_value", "_primal", "_tangent"})
 
 
-def shape_of(tensor: Any) -> tuple[int, ...]:
+def shape_of(tensor: Tensor) -> tuple[int, ...]:
     """Return the shape of a tensor, one of a transform or not, without dispatch: 5 us less than `x.shape`."""
     hidden = 0
     while isinstance(tensor, TransformTensor):
@@ -365,21 +366,21 @@ def shape_of(tensor: Any) -> tuple[int, ...]:
     return shape[hidden:]
 
 
-def plain_of(value: Any) -> Any:
+def plain_of(value: Tensor) -> Any:
     """Return a plain tensor that `value` is made of: its dtype and device."""
     while isinstance(value, TransformTensor):
         value = value.held()[0]
     return value
 
 
-def typed_as(tensor: Any, like: Any) -> Any:
+def typed_as(tensor: Tensor, like: Tensor) -> Any:
     """Return a derivative with the subclass, and the declared attributes, of the value that it belongs to."""
     source = plain_of(like)
     kind = type(source)
     if not keeps_type(kind):
         return tensor
 
-    def typed(value: Any) -> Any:
+    def typed(value: Tensor) -> Any:
         if isinstance(value, TransformTensor):
             return value.remade([typed(v) for v in value.held()])
         if isinstance(value, kind):
@@ -391,7 +392,7 @@ def typed_as(tensor: Any, like: Any) -> Any:
     return typed(tensor)
 
 
-def memory_key(tensor: Any) -> Any:
+def memory_key(tensor: Tensor) -> Any:
     """Return the plain tensor whose memory `tensor` lies in: never a view."""
     plain = plain_of(tensor)
     base = plain._tl_view_base
@@ -407,7 +408,7 @@ def physical(value: Any) -> Iterator[Any]:
             yield leaf
 
 
-def without_history(tensor: Any) -> Any:
+def without_history(tensor: Tensor) -> Any:
     """Return a tensor without the history of what it is made of, its tangents and batches kept."""
     if isinstance(tensor, TransformTensor):
         return tensor.remade([without_history(v) for v in tensor.held()])
@@ -416,12 +417,12 @@ def without_history(tensor: Any) -> Any:
     return detached(tensor) if type(tensor) is Tensor else tensor.detach()
 
 
-def has_history(value: Any) -> bool:
+def has_history(value: object) -> bool:
     """Return whether a tensor that the tensors in `value` are made of requires grad; nothing is dispatched."""
     return any(not no_history(t) for t in physical(value))
 
 
-def has_level(value: Any, level: Level) -> bool:
+def has_level(value: object, level: Level) -> bool:
     """Return whether a tensor in `value`, or what it is made of, is of `level`."""
     return any(
         isinstance(v, TransformTensor) and (v._level is level or has_level(v.held(), level)) for v in leaves(value)

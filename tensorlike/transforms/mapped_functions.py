@@ -37,7 +37,7 @@ class _Kept:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Tensor) -> None:
         self.value = value
 
 
@@ -116,14 +116,14 @@ class Mapped(Function):
             return tuple(unbatched(o, level) if m else _kept(o, level) for o, m in zip(outputs, marks, strict=True))
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: Any, *grads: Tensor | None) -> Any:
         """Run the user's backward on the batch."""
         if getattr(backward_of(ctx.plan.function), "once", False):
             return once_differentiable(_backward)(ctx, *grads)
         return _backward(ctx, *grads)
 
     @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
+    def jvp(ctx: Any, *tangents: Tensor | None) -> Any:
         """Run the user's jvp on the batch."""
         plan, name = ctx.plan, ctx.plan.function.__name__
         marks = ctx.saved_marks if ctx.forward_marks is None else ctx.forward_marks
@@ -157,7 +157,7 @@ def _restored(ctx: Any, saved: tuple[Any, ...], marks: tuple[bool, ...], level: 
     return context
 
 
-def _backward(ctx: Any, *grads: Any) -> Any:
+def _backward(ctx: Any, *grads: Tensor | None) -> Any:
     plan, count = ctx.plan, len(ctx.shapes)
     with push_level(BatchedTensor, plan.size, plan.randomness) as level:
         context = _restored(ctx, ctx.saved_tensors, ctx.saved_marks, level)

@@ -182,7 +182,7 @@ def _size(pairs: list[tuple[Any, int | None]]) -> int:
 def _wrapped(value: Any, dims: list[int | None], level: Level) -> Any:
     rest = iter(dims)
 
-    def wrap_one(item: Any) -> Any:
+    def wrap_one(item: Tensor) -> Any:
         dim = next(rest)
         return item if dim is None else batched(item if dim == 0 else item.movedim(dim, 0), level)
 
@@ -274,7 +274,7 @@ def _in_chunks(
     def part(value: Any, of: list[int | None], start: int, stop: int) -> Any:
         rest = iter(of)
 
-        def narrowed(item: Any) -> Any:
+        def narrowed(item: Tensor) -> Any:
             dim = next(rest)
             return item if dim is None else item.narrow(dim, start, stop - start)
 
@@ -327,8 +327,9 @@ class _Randomness(TorchFunctionMode):
         self._level = level
 
     def __torch_function__(
-        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+        self, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:  # fmt: skip
         kwargs = kwargs or {}
         form = form_of(func)
         if form is None or not _draws(form, args, kwargs):

@@ -5,18 +5,21 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.operations.shape.joining import stack
 from tensorlike.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tensorlike.nn.modules.module import Module
 
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 
 @short_tracebacks
 def functional_call(
-    module: Any,
+    module: Module,
     parameter_and_buffer_dicts: Mapping[str, Any] | Sequence[Mapping[str, Any]],
     args: Any = None,
     kwargs: Mapping[str, Any] | None = None,
@@ -64,7 +67,7 @@ def functional_call(
 
 
 @contextmanager
-def _replaced(module: Any, values: dict[str, Any], tie_weights: bool, strict: bool) -> Iterator[None]:
+def _replaced(module: Module, values: dict[str, Any], tie_weights: bool, strict: bool) -> Iterator[None]:
     slots = _slots(module)
     if tie_weights:
         tied: dict[int, list[str]] = {}
@@ -104,7 +107,7 @@ def _replaced(module: Any, values: dict[str, Any], tie_weights: bool, strict: bo
             restore()
 
 
-def _set_attribute(module: Any, name: str, value: Any, before: list[Callable[[], None]]) -> None:
+def _set_attribute(module: Module, name: str, value: object, before: list[Callable[[], None]]) -> None:
     """Give a module, or one inside of it, an attribute that is no parameter and no buffer, for the time of the call."""
     *path, key = name.split(".")
     for part in path:
@@ -128,7 +131,7 @@ def _set_attribute(module: Any, name: str, value: Any, before: list[Callable[[],
     setattr(module, key, value)
 
 
-def _slots(module: Any) -> dict[str, tuple[dict[str, Any], str]]:
+def _slots(module: Module) -> dict[str, tuple[dict[str, Any], str]]:
     """Return where each parameter and buffer lies, by dotted name: tied ones under all of their names."""
     found = {}
     for prefix, part in module.named_modules(remove_duplicate=False):
@@ -174,7 +177,7 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
     )
 
 
-def replace_all_batch_norm_modules_(root: Any) -> Any:
+def replace_all_batch_norm_modules_(root: Module) -> Any:
     """Have the batch normalisations in a module keep no running statistics, which `vmap` cannot update; return it.
 
     >>> model = tl.func.replace_all_batch_norm_modules_(tl.nn.Sequential(tl.nn.BatchNorm1d(2)))

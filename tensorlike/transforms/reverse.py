@@ -27,7 +27,7 @@ from .levels import Level, TransformTensor
 __all__ = ["differentiable_alias"]
 
 
-def differentiable_alias(value: Any, levels: tuple[Level, ...], forward: bool = False) -> Any:
+def differentiable_alias(value: Tensor, levels: tuple[Level, ...], forward: bool = False) -> Any:
     """Return the same value as another tensor that requires grad, connected to the history `value` has.
 
     Each example of the `vmap` levels among `levels` gets a gradient of its own: see Note [Inputs that examples share].

@@ -73,7 +73,7 @@ class Base:
         self.memories: dict[Level, Memory] = {}
         self.reference: Any = None
 
-    def stands_for(self, tensor: Any, bases: dict[int, Base]) -> None:
+    def stands_for(self, tensor: Tensor, bases: dict[int, Base]) -> None:
         """Note which plain tensor the base is, for as long as it lives."""
         key = id(tensor)
         bases[key] = self
@@ -105,12 +105,12 @@ def _memories(tensors: Iterable[Any]) -> set[int]:
     return found
 
 
-def lies_in(value: Any, others: Iterable[Any]) -> bool:
+def lies_in(value: Tensor, others: Iterable[Any]) -> bool:
     """Return whether a tensor, or what it is made of, lies in the memory of one of `others`."""
     return not _memories(physical(value)).isdisjoint(_memories(physical(list(others))))
 
 
-def _strides(tensor: Any) -> Any:
+def _strides(tensor: Tensor) -> Any:
     """Return the strides of one example in bytes, None where elements are no array."""
     hidden = 0
     while isinstance(tensor, TransformTensor):
@@ -123,7 +123,7 @@ def _strides(tensor: Any) -> Any:
     return steps[hidden:]
 
 
-def fits(primal: Any, tangent: Any) -> bool:
+def fits(primal: Tensor, tangent: Tensor) -> bool:
     """Return whether a tangent lies in its memory as its value does in its own."""
     if primal.numel() == 0:
         return True
@@ -160,7 +160,7 @@ def _new_memory(array: Any, batches: tuple[Level, ...]) -> Memory:
     return Memory(wrap(elements), batches, start, -(-span // array.dtype.itemsize) * array.dtype.itemsize)
 
 
-def _view(memory: Memory, tensor: Any, level: Level) -> Any:
+def _view(memory: Memory, tensor: Tensor, level: Level) -> Any:
     """Return the part of the memory that belongs to `tensor`, as a tensor below `level`."""
     lead: list[Level] = []
     plain = tensor
@@ -199,7 +199,7 @@ def _view(memory: Memory, tensor: Any, level: Level) -> Any:
     return found
 
 
-def own_tangent(primal: Any, tangent: Any, level: Level) -> Any:
+def own_tangent(primal: Tensor, tangent: Tensor, level: Level) -> Any:
     """Return a copy of a tangent in memory of its own, where it lies as `primal` lies in its memory."""
     extra = _in_front(primal, level, tangent)
     with without_level(level):
@@ -212,13 +212,13 @@ def own_tangent(primal: Any, tangent: Any, level: Level) -> Any:
         return found
 
 
-def _in_front(primal: Any, level: Level, *tangents: Any) -> tuple[Level, ...]:
+def _in_front(primal: Tensor, level: Level, *tangents: Tensor) -> tuple[Level, ...]:
     """Return the `vmap` levels of which tangents of a value have batches that it has not."""
     every = {*level.batches, *batches_of((primal, *tangents))} - batches_of([primal])
     return tuple(sorted(every, key=lambda b: b.depth))
 
 
-def _tangent_in_memory(tensor: Any, level: Level) -> Any:
+def _tangent_in_memory(tensor: Tensor, level: Level) -> Any:
     """Return the tangent of a tensor without one, as a view of that of its base, which is zero at first."""
     base = memory_key(tensor)
     bases: dict[int, Base] = level.moving  # type: ignore[assignment]
@@ -232,7 +232,7 @@ def _tangent_in_memory(tensor: Any, level: Level) -> Any:
     return _view(memory, tensor, level)
 
 
-def apart(primal: Any, level: Level) -> Any:
+def apart(primal: Tensor, level: Level) -> Any:
     """Return a value for the user: another tensor on its memory, which does not move as those of its base do."""
     if isinstance(primal, TransformTensor):
         first, *rest = primal.held()
@@ -244,7 +244,7 @@ def apart(primal: Any, level: Level) -> Any:
 # ------------------------------------------------------------------------------------------------------- becoming dual
 
 
-def start_moving(target: Any, level: Level) -> None:
+def start_moving(target: Tensor, level: Level) -> None:
     """Give a tensor without a tangent at `level` one of zeros, in the memory of the tangents of its base."""
     tensor: Any = target
     known_type = type(target) is Tensor or isinstance(target, TransformTensor)
@@ -284,7 +284,7 @@ def settle(value: Any) -> None:
                 settle_one(leaf, _INNERMOST)
 
 
-def settle_one(tensor: Any, limit: int, new: bool = False) -> None:
+def settle_one(tensor: Tensor, limit: int, new: bool = False) -> None:
     """Make a tensor, and what it is made of, dual at the levels below the depth `limit` at which its memory moves.
 
     A `new` one was made by `_view`: its base is the value of the dual tensor that the memory is.

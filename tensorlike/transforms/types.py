@@ -46,12 +46,12 @@ class Held:
 register(Node(Held, lambda h: (list(h.parts), h), lambda v, h: Held(tuple(v), h.make, h.type, h.owner, h.nested)))
 
 
-def is_closed(value: Any) -> bool:
+def is_closed(value: object) -> bool:
     """Return whether `value` is of a tensor-like type that does not say what it holds."""
     return not isinstance(value, Tensor) and hasattr(type(value), "__torch_function__")
 
 
-def refuse_closed(name: str, value: Any) -> NoReturn:
+def refuse_closed(name: str, value: object) -> NoReturn:
     """Raise TypeError for a value of a tensor-like type that does not say what it holds."""
     kind = type(value).__name__
     raise TypeError(
@@ -110,7 +110,7 @@ class Types:
         inner = tuple([self.opened(parts[i]) for i in places])
         return Held(inner, made, type(value), self, any(type(p) is Held for p in inner))
 
-    def _counts(self, part: Any) -> bool:
+    def _counts(self, part: object) -> bool:
         if isinstance(part, Tensor):
             return not self.differentiates or part.is_floating_point() or part.is_complex()
         return is_closed(part)

@@ -97,7 +97,7 @@ class TreeSpec:
 
     __slots__ = ("_children", "_context", "num_children", "num_leaves", "num_nodes", "type")
 
-    def __init__(self, type: Any, context: Any, children_specs: list[TreeSpec]) -> None:
+    def __init__(self, type: type | None, context: Any, children_specs: list[TreeSpec]) -> None:
         self.type = type
         self._context = context
         self._children = children_specs
@@ -122,7 +122,7 @@ class TreeSpec:
         """Return whether this is the structure of a leaf."""
         return self.type is None
 
-    def flatten_up_to(self, tree: Any) -> list[Any]:
+    def flatten_up_to(self, tree: object) -> list[Any]:
         """Return the subtrees of `tree` at the leaves of this structure.
 
         Raises ValueError where `tree` has another structure above them. Dict types are interchangeable.
@@ -228,7 +228,7 @@ _SERIALIZATIONS: dict[Any, _Serialization] = {}
 _TYPES_BY_NAME: dict[str, Any] = {}
 
 
-def _register_serialization(kind: Any, name: str | None, dump: Any = None, load: Any = None) -> None:
+def _register_serialization(kind: type, name: str | None, dump: Any = None, load: Any = None) -> None:
     _SERIALIZATIONS[kind] = _Serialization(name, dump, load)
     if name is not None:
         _TYPES_BY_NAME[name] = kind
@@ -302,12 +302,12 @@ def is_structseq(obj: object) -> bool:
     return is_structseq_class(obj if isinstance(obj, type) else type(obj))
 
 
-def tree_is_leaf(tree: Any, is_leaf: IsLeaf = None) -> bool:
+def tree_is_leaf(tree: object, is_leaf: IsLeaf = None) -> bool:
     """Return whether `tree` is a leaf: no container, or one for which `is_leaf` is true."""
     return (is_leaf is not None and is_leaf(tree)) or node_of(type(tree)) is None
 
 
-def _structure(tree: Any, is_leaf: IsLeaf, found: list[Any]) -> TreeSpec:
+def _structure(tree: object, is_leaf: IsLeaf, found: list[Any]) -> TreeSpec:
     """Append the leaves of `tree` to `found` and return its structure."""
     node = node_of(type(tree))
     if node is None or (is_leaf is not None and is_leaf(tree)):
@@ -317,7 +317,7 @@ def _structure(tree: Any, is_leaf: IsLeaf, found: list[Any]) -> TreeSpec:
     return TreeSpec(node.type, context, [_structure(child, is_leaf, found) for child in children])
 
 
-def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
+def tree_flatten(tree: object, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
     """Return the leaves of a tree and its structure. Containers for which `is_leaf` is true are not opened.
 
     >>> tree_flatten((1, [2, None]))[0]
@@ -340,13 +340,13 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
     return _spec(treespec).unflatten(leaves)
 
 
-def _spec(treespec: Any) -> TreeSpec:
+def _spec(treespec: TreeSpec) -> TreeSpec:
     if not isinstance(treespec, TreeSpec):
         raise TypeError(f"Expected `treespec` to be an instance of PyTreeSpec but got item of type {type(treespec)}.")
     return treespec
 
 
-def tree_iter(tree: Any, is_leaf: IsLeaf = None) -> Iterator[Any]:
+def tree_iter(tree: object, is_leaf: IsLeaf = None) -> Iterator[Any]:
     """Yield the leaves of a tree."""
     node = node_of(type(tree))
     if node is None or (is_leaf is not None and is_leaf(tree)):
@@ -356,17 +356,17 @@ def tree_iter(tree: Any, is_leaf: IsLeaf = None) -> Iterator[Any]:
             yield from tree_iter(child, is_leaf)
 
 
-def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
+def tree_leaves(tree: object, is_leaf: IsLeaf = None) -> list[Any]:
     """Return the leaves of a tree."""
     return list(tree_iter(tree, is_leaf))
 
 
-def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> TreeSpec:
+def tree_structure(tree: object, is_leaf: IsLeaf = None) -> TreeSpec:
     """Return the structure of a tree."""
     return _structure(tree, is_leaf, [])
 
 
-def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
+def tree_map(func: Callable[..., Any], tree: object, *rests: object, is_leaf: IsLeaf = None) -> Any:
     """Apply `func` to each leaf of `tree` and the subtrees of `rests` at its place; return a tree of the results.
 
     Raises ValueError when one of `rests` has another structure.
@@ -380,7 +380,7 @@ def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf =
     return spec.unflatten(map(func, values, *(spec.flatten_up_to(other) for other in rests)))
 
 
-def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
+def tree_map_(func: Callable[..., Any], tree: object, *rests: object, is_leaf: IsLeaf = None) -> Any:
     """Call `func` as `tree_map` does, for its effects; return `tree`."""
     values, spec = tree_flatten(tree, is_leaf)
     for arguments in zip(values, *(spec.flatten_up_to(other) for other in rests), strict=True):
@@ -388,7 +388,7 @@ def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf 
     return tree
 
 
-def _predicate(kinds: Any) -> Callable[[Any], bool]:
+def _predicate(kinds: Kinds | Callable[[Any], bool]) -> Callable[[Any], bool]:
     if isinstance(kinds, (type, tuple, UnionType)):
         return lambda leaf: isinstance(leaf, kinds)
     if callable(kinds):
@@ -397,7 +397,7 @@ def _predicate(kinds: Any) -> Callable[[Any], bool]:
     raise TypeError("Argument must be a type, a tuple of types, or a callable.")
 
 
-def _only(kinds: Any, func: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _only(kinds: Kinds | Callable[[Any], bool], func: Callable[[Any], Any]) -> Callable[[Any], Any]:
     chosen = _predicate(kinds)
     return lambda leaf: func(leaf) if chosen(leaf) else leaf
 
@@ -406,7 +406,7 @@ def tree_map_only(
     type_or_types_or_pred: Kinds | Callable[[Any], bool],
     /,
     func: Callable[[Any], Any],
-    tree: Any,
+    tree: object,
     is_leaf: IsLeaf = None,
 ) -> Any:
     """Return `tree` with `func` applied to its leaves of some types, or to those that a function chooses.
@@ -423,34 +423,34 @@ def tree_map_only_(
     type_or_types_or_pred: Kinds | Callable[[Any], bool],
     /,
     func: Callable[[Any], Any],
-    tree: Any,
+    tree: object,
     is_leaf: IsLeaf = None,
 ) -> Any:
     """Call `func` as `tree_map_only` does, for its effects; return `tree`."""
     return tree_map_(_only(type_or_types_or_pred, func), tree, is_leaf=is_leaf)
 
 
-def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
+def tree_all(pred: Callable[[Any], bool], tree: object, is_leaf: IsLeaf = None) -> bool:
     """Return whether `pred` is true of every leaf."""
     return all(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
+def tree_any(pred: Callable[[Any], bool], tree: object, is_leaf: IsLeaf = None) -> bool:
     """Return whether `pred` is true of a leaf."""
     return any(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_all_only(type_or_types: Kinds, /, pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
+def tree_all_only(type_or_types: Kinds, /, pred: Callable[[Any], bool], tree: object, is_leaf: IsLeaf = None) -> bool:
     """Return whether `pred` is true of every leaf of some types."""
     return all(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, type_or_types))
 
 
-def tree_any_only(type_or_types: Kinds, /, pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
+def tree_any_only(type_or_types: Kinds, /, pred: Callable[[Any], bool], tree: object, is_leaf: IsLeaf = None) -> bool:
     """Return whether `pred` is true of a leaf of some types."""
     return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, type_or_types))
 
 
-def _with_paths(path: KeyPath, tree: Any, is_leaf: IsLeaf) -> Iterator[tuple[KeyPath, Any]]:
+def _with_paths(path: KeyPath, tree: object, is_leaf: IsLeaf) -> Iterator[tuple[KeyPath, Any]]:
     node = node_of(type(tree))
     if node is None or (is_leaf is not None and is_leaf(tree)):
         yield path, tree
@@ -464,7 +464,7 @@ def _with_paths(path: KeyPath, tree: Any, is_leaf: IsLeaf) -> Iterator[tuple[Key
         yield from _with_paths((*path, key), child, is_leaf)
 
 
-def tree_leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[KeyPath, Any]]:
+def tree_leaves_with_path(tree: object, is_leaf: IsLeaf = None) -> list[tuple[KeyPath, Any]]:
     """Return pairs of the path to a leaf, a tuple of keys, and the leaf.
 
     Raises ValueError for a container of a type that was registered without `flatten_with_keys_fn`.
@@ -472,7 +472,7 @@ def tree_leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[KeyPa
     return list(_with_paths((), tree, is_leaf))
 
 
-def tree_flatten_with_path(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
+def tree_flatten_with_path(tree: object, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
     """Return `tree_leaves_with_path` and the structure of the tree.
 
     >>> [(keystr(path), leaf) for path, leaf in tree_flatten_with_path({"a": [1, 2]})[0]]
@@ -483,7 +483,7 @@ def tree_flatten_with_path(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[tupl
     return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
 
 
-def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
+def tree_map_with_path(func: Callable[..., Any], tree: object, *rests: object, is_leaf: IsLeaf = None) -> Any:
     """Return `tree_map` of a function that takes the path to each leaf first."""
     pairs, spec = tree_flatten_with_path(tree, is_leaf)
     others = (spec.flatten_up_to(other) for other in rests)
@@ -495,7 +495,7 @@ def keystr(kp: KeyPath) -> str:
     return "".join(map(str, kp))
 
 
-def key_get(obj: Any, kp: KeyPath) -> Any:
+def key_get(obj: object, kp: KeyPath) -> Any:
     """Return the value in `obj` at the end of a path."""
     for key in kp:
         obj = key.get(obj)
@@ -521,7 +521,7 @@ def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
     return json.dumps([_PROTOCOL, _dumped(spec)])
 
 
-def _check_protocol(protocol: Any) -> None:
+def _check_protocol(protocol: int | None) -> None:
     if protocol != _PROTOCOL:
         raise ValueError(f"Unknown protocol {protocol}. Available protocols: [{_PROTOCOL}]")
 

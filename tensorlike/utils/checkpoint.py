@@ -9,18 +9,21 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tensorlike._above import above, explain_absent_names
 from tensorlike.autograd import Function, backward, enable_grad, is_grad_enabled
 from tensorlike.autograd.engine import current_run
 from tensorlike.autograd.grad_mode import recording_block
-from tensorlike.autograd.node import name_of
+from tensorlike.autograd.node import Node, name_of
 from tensorlike.autograd.saved import innermost_hooks, saved_tensors_hooks
 from tensorlike.dispatch.state import restoring
 from tensorlike.dispatch.tracebacks import named_errors
 from tensorlike.tensor.generator import get_rng_state, set_rng_state
 from tensorlike.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tensorlike.nn.modules.module import Module
 
 explain_absent_names(__name__)
 
@@ -142,7 +145,7 @@ class DefaultDeviceType:
         return DefaultDeviceType._default
 
 
-def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
+def get_device_states(*args: object) -> tuple[list[int], list[Any]]:
     """Return the CUDA devices of the tensors among the arguments, and the states of their generators.
 
     Source: PyTorch's `torch.utils.checkpoint.get_device_states`.
@@ -260,8 +263,9 @@ def checkpoint(
 
 @restoring
 def _saving(
-    frame: _Frame, context: Any, function: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> R:
+    frame: _Frame, context: AbstractContextManager[Any], function: Callable[..., R], args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> R:  # fmt: skip
     """Call a function whose saved values are recomputed in backward. Called by `checkpoint`."""
     with _Saving(frame), context:
         return function(*args, **kwargs)
@@ -286,7 +290,7 @@ class CheckpointFunction(Function):
             return run_function(*args)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: Any, *grads: Tensor | None) -> Any:
         """Run the function again, recorded, and backward through that."""
         run = current_run()
         if run is not None and run.needed is not None:
@@ -321,7 +325,7 @@ class _Holder:
 
     __slots__ = ("__weakref__", "described", "frame", "number", "value")
 
-    def __init__(self, frame: _Frame, number: int, described: Any) -> None:
+    def __init__(self, frame: _Frame, number: int, described: dict[str, Any] | None) -> None:
         self.frame, self.number, self.described = frame, number, described
         #: The value recomputed outside of any run of the graph, until it is read.
         self.value: Any = None
@@ -333,7 +337,7 @@ def _recomputed(run: Any) -> weakref.WeakKeyDictionary[_Holder, Any]:
     return found
 
 
-def _description(tensor: Any) -> dict[str, Any]:
+def _description(tensor: Tensor) -> dict[str, Any]:
     return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
 
 
@@ -346,7 +350,10 @@ class _Frame:
     state: Any
     arguments: Callable[[], tuple[list[Any], dict[str, Any]]]
 
-    def __init__(self, function: Any, context: Any, check: str, debug: bool, early_stop: bool) -> None:
+    def __init__(
+        self, function: Callable[..., Any], context: AbstractContextManager[Any], check: str, debug: bool,
+        early_stop: bool,
+    ) -> None:  # fmt: skip
         self.function, self.context, self.early_stop = function, context, early_stop
         self.describe = _CHECKS[check]
         self.autocast = _autocast_now()
@@ -357,7 +364,7 @@ class _Frame:
         """Save the arguments; inside another checkpoint, through its hooks."""
         outer: Any = innermost_hooks()
 
-        def kept(value: Any) -> Any:
+        def kept(value: Tensor) -> Any:
             if outer is None or not isinstance(value, Tensor) or value.is_leaf:
                 return lambda: value
             required = value.requires_grad
@@ -431,7 +438,7 @@ class _Frame:
         )  # fmt: skip
 
 
-def _line(node: Any) -> str:
+def _line(node: Node) -> str:
     frames = [f for f in traceback.extract_stack() if "tensorlike" not in f.filename]
     where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "?"
     return f"  {name_of(node).removesuffix('Backward0')}  {where}\n"
@@ -443,7 +450,7 @@ class _Saving(saved_tensors_hooks):
     def __init__(self, frame: _Frame) -> None:
         self.frame = frame
 
-    def saw(self, node: Any) -> None:
+    def saw(self, node: Node) -> None:
         if self.frame.log is not None and innermost_hooks() is self:
             self.frame.log.append(_line(node))
         super().saw(node)
@@ -478,7 +485,7 @@ class _Again(saved_tensors_hooks):
         self.run = None if run is None else weakref.ref(run)
         self.wrong: list[tuple[int, Any, Any]] = []
 
-    def saw(self, node: Any) -> None:
+    def saw(self, node: Node) -> None:
         if self.frame.log is not None and innermost_hooks() is self:
             self.log.append(_line(node))
         super().saw(node)
@@ -516,8 +523,9 @@ class _Again(saved_tensors_hooks):
 
 
 def checkpoint_sequential(
-    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
-) -> Any:
+    functions: Module | Sequence[Callable[..., Any]], segments: int, input: Any, use_reentrant: bool | None = None,
+    **kwargs: Any,
+) -> Any:  # fmt: skip
     """Run `functions` (a sequence, or a `Sequential`) one after the other in `segments` parts, each checkpointed.
 
     The last part is not checkpointed. `preserve_rng_state` is the only other option; any else raises ValueError.

@@ -89,7 +89,7 @@ def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> 
 
 
 def library_paths(
-    device_type: str = "cpu", torch_include_dirs: bool = True, cross_target_platform: Any = None
+    device_type: str = "cpu", torch_include_dirs: bool = True, cross_target_platform: object = None
 ) -> list[str]:
     """Return the folders of libraries that an extension is linked with: none, but that of the CUDA toolkit."""
     if device_type != "cuda":
@@ -408,7 +408,7 @@ def load(
     is_standalone: bool = False,
     keep_intermediates: bool = True,
     use_pch: bool | None = None,
-    **ignored: Any,
+    **ignored: object,
 ) -> Any:
     """Compile an extension, unless it was compiled before, and load it.
 
@@ -562,7 +562,7 @@ def load_inline(
     keep_intermediates: bool = True,
     use_pch: bool | None = None,
     no_implicit_headers: bool = False,
-    **ignored: Any,
+    **ignored: object,
 ) -> Any:
     """Compile an extension from source texts, and load it.
 

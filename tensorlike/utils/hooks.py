@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from tensorlike._above import explain_absent_names
 from tensorlike.autograd.hooks import RemovableHandle, register_hook
+from tensorlike.tensor import Tensor
 
 explain_absent_names(__name__)
 
@@ -20,7 +21,7 @@ def unserializable_hook(f: Hook) -> Hook:
     return f
 
 
-def warn_if_has_hooks(tensor: Any) -> None:
+def warn_if_has_hooks(tensor: "Tensor") -> None:
     """Warn of hooks of a tensor that a pickle would not have, unless marked by `unserializable_hook`."""
     for hook in (tensor._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):

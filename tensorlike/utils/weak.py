@@ -12,6 +12,7 @@ from typing import Any
 from tensorlike._above import explain_absent_names
 from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.tensor_base import TensorBase
+from tensorlike.tensor import Tensor
 
 explain_absent_names(__name__)
 
@@ -23,7 +24,7 @@ class WeakIdRef(weakref.ref[Any]):
 
     __slots__ = ("_id",)
 
-    def __init__(self, key: Any, callback: Callable[[Any], Any] | None = None) -> None:
+    def __init__(self, key: object, callback: Callable[[Any], Any] | None = None) -> None:
         super().__init__(key, callback)  # type: ignore[call-arg]
         self._id = id(key)
 
@@ -54,7 +55,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         self.ref_type = ref_type
         mine = weakref.ref(self)
 
-        def drop(reference: Any) -> None:
+        def drop(reference: object) -> None:
             found = mine()
             if found is not None:
                 found.data.pop(reference, None)
@@ -63,13 +64,13 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         if dict is not None:
             self.update(dict)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return self.data[self.ref_type(key)]
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: Any) -> None:
         self.data[self.ref_type(key, self._drop)] = value
 
-    def __delitem__(self, key: Any) -> None:
+    def __delitem__(self, key: object) -> None:
         del self.data[self.ref_type(key)]
 
     def __contains__(self, key: object) -> bool:
@@ -107,7 +108,7 @@ class TensorWeakRef:
 
     __slots__ = ("ref",)
 
-    def __init__(self, tensor: Any) -> None:
+    def __init__(self, tensor: Tensor) -> None:
         if not isinstance(tensor, TensorBase):
             raise AssertionError(f"expected {LIBRARY}.Tensor, got {type(tensor)}.")
         self.ref = weakref.ref(tensor)

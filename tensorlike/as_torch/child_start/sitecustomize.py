@@ -36,7 +36,7 @@ def _start() -> None:
             return sys.meta_path[0]
 
         @staticmethod
-        def find_spec(fullname: str, path: Any = None, target: Any = None) -> Any:
+        def find_spec(fullname: str, path: object = None, target: object = None) -> Any:
             if fullname.partition(".")[0] not in ("torch", "functorch"):
                 return None
             finder = Finder._install()

@@ -11,7 +11,7 @@ import copy
 import functools
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from tensorlike import func, torch_version
@@ -75,7 +75,7 @@ class FunctionalModuleWithBuffers(Module):
 
     def __init__(
         self,
-        stateless_model: Any,
+        stateless_model: Module,
         param_names: tuple[str, ...],
         buffer_names: tuple[str, ...],
         param_names_map: dict[str, list[str]],
@@ -96,7 +96,7 @@ class FunctionalModuleWithBuffers(Module):
 class FunctionalModule(Module):
     """A module without parameters of its own: each call is given them first. `make_functional` makes it."""
 
-    def __init__(self, stateless_model: Any, param_names: tuple[str, ...], names_map: dict[str, list[str]]) -> None:
+    def __init__(self, stateless_model: Module, param_names: tuple[str, ...], names_map: dict[str, list[str]]) -> None:
         super().__init__()
         self.stateless_model = stateless_model
         self.param_names = param_names
@@ -108,13 +108,16 @@ class FunctionalModule(Module):
 
 
 def _call(
-    module: Any, names_map: dict[str, list[str]], names: Sequence[str], values: Sequence[Any], args: Any, kwargs: Any
-) -> Any:
+    module: Module, names_map: dict[str, list[str]], names: Sequence[str], values: Sequence[Any], args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:  # fmt: skip
     given = {each: value for name, value in zip(names, values, strict=True) for each in names_map[name]}
     return func.functional_call(module, given, args, kwargs, tie_weights=False)
 
 
-def _taken_out(named: Any, every: Any) -> tuple[tuple[str, ...], tuple[Any, ...], dict[str, list[str]]]:
+def _taken_out(
+    named: Iterable[tuple[str, Any]], every: Iterable[tuple[str, Any]]
+) -> tuple[tuple[str, ...], tuple[Any, ...], dict[str, list[str]]]:
     """Return the names and values of what a module has, and all names of each of them."""
     names: dict[int, list[str]] = {}
     for name, value in every:
@@ -143,7 +146,7 @@ def _made_functional(model: Any, disable_autograd_tracking: bool) -> tuple[Any, 
 
 @_deprecated("func.functional_call")
 def make_functional_with_buffers(
-    model: Any, disable_autograd_tracking: bool = False
+    model: Module, disable_autograd_tracking: bool = False
 ) -> tuple[FunctionalModuleWithBuffers, Tensors, Tensors]:
     """Return a module as a function `f(params, buffers, *args)`, with copies of its parameters and of its buffers.
 
@@ -166,7 +169,7 @@ def make_functional_with_buffers(
 
 
 @_deprecated("func.functional_call")
-def make_functional(model: Any, disable_autograd_tracking: bool = False) -> tuple[FunctionalModule, Tensors]:
+def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple[FunctionalModule, Tensors]:
     """Return a module as a function `f(params, *args)`, with copies of its parameters.
 
     With `disable_autograd_tracking` they do not require grad. Raises RuntimeError for a module with buffers.

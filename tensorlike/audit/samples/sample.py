@@ -45,7 +45,7 @@ class SampleInput:
         return f"({', '.join(shown)})"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if hasattr(value, "_tl_data"):
         return f"<{value._tl_data.dtype} {list(value._tl_data.shape)}>"
     if isinstance(value, (list, tuple)):
@@ -83,7 +83,10 @@ class Make:
             tensor.requires_grad_()
         return tensor
 
-    def array(self, *shape: int, low: float | None = None, high: float | None = None, dtype: Any = None) -> Any:
+    def array(
+        self, *shape: int, low: float | None = None, high: float | None = None,
+        dtype: np.dtype[Any] | type | None = None,
+    ) -> Any:  # fmt: skip
         """Return a NumPy array of numbers from `low` to `high`."""
         kind = np.dtype(dtype) if dtype is not None else self.dtype
         if kind.kind == "b":

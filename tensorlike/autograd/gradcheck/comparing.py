@@ -18,7 +18,7 @@ __all__ = ["compare_fast", "compare_slow"]
 EXPLAINED = 100_000
 
 
-def parts_of(array: Any, of: str) -> list[tuple[str, complex]]:
+def parts_of(array: np.ndarray[Any, Any], of: str) -> list[tuple[str, complex]]:
     """Return the parts of an array to compare, as text and as a factor: the whole, or its real and imaginary part."""
     if array.dtype.kind != "c":
         return [("", 1.0)]
@@ -138,7 +138,7 @@ def _check_projection(
     settings: Settings,
     number: int,
     index: int,
-    numerical: Any,
+    numerical: Array,
     analytical: Array,
     entries: float,
     words: str,

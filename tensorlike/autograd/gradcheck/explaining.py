@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -310,7 +309,7 @@ class Mismatch:
         return f"Finite differences of {dtype} are mostly rounding error: use inputs of double precision."
 
 
-def _shown(value: Any) -> str:
+def _shown(value: complex) -> str:
     value = complex(value) + 0  # No minus before a zero.
     return f"{value.real:.6g}" if abs(value.imag) <= 1e-6 * abs(value) else f"{value:.6g}"
 

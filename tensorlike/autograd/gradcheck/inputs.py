@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from tensorlike.dispatch.pytree import instances, map_instances
 
 from ..grad_mode import enable_grad
 from ..tensor_base import TensorBase
+
+if TYPE_CHECKING:
+    from tensorlike.tensor import Tensor
 
 __all__ = [
     "Array",
@@ -78,23 +81,23 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
-def tensors_in(values: Any) -> list[Any]:
+def tensors_in(values: Sequence[Any]) -> list[Any]:
     """Return the tensors in nested containers."""
     return instances(values, TensorBase)
 
 
-def replaced(values: Any, change: Callable[[Any], Any]) -> Any:
+def replaced(values: Sequence[Any], change: Callable[[Any], Any]) -> Any:
     """Return nested containers with `change` applied to the tensors in them."""
     return map_instances(change, values, TensorBase)
 
 
-def host(tensor: Any) -> Array:
+def host(tensor: Tensor) -> Array:
     """Return the array of a tensor in the memory of the host."""
     found: Array = tensor.detach().cpu()._tl_data
     return found
 
 
-def direction(random: np.random.Generator, array: Any) -> Array:
+def direction(random: np.random.Generator, array: np.ndarray[Any, Any]) -> Array:
     """Return a random array of length 1, of the shape of `array`, complex where it is.
 
     All entries are positive, as PyTorch's are: a tolerance for entries is then one for their sum.
@@ -106,6 +109,6 @@ def direction(random: np.random.Generator, array: Any) -> Array:
     return np.asarray(values / length if length else values)
 
 
-def start(output: Any, values: Any) -> Any:
+def start(output: Tensor, values: np.ndarray[Any, Any]) -> Any:
     """Return `values` as a gradient of `output`."""
     return output.new_tensor(np.asarray(values, dtype=output._tl_data.dtype).reshape(output._tl_data.shape))

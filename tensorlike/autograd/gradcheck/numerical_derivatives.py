@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..tensor_base import PROVIDED
 from .inputs import Array, Checked, host
 
+if TYPE_CHECKING:
+    from tensorlike.tensor import Tensor
+
 __all__ = ["along", "jacobian", "one_sided", "own_memory"]
 
 
-def jacobian(checked: Checked, tensor: Any, eps: float, positions: list[int] | None = None) -> list[Array]:
+def jacobian(checked: Checked, tensor: Tensor, eps: float, positions: list[int] | None = None) -> list[Array]:
     """Return d(output)/d(entry of tensor) for each output as a matrix: entries of the tensor by entries of the output.
 
     A complex tensor has two rows for each entry: along the real and along the imaginary axis.
@@ -30,14 +33,14 @@ def jacobian(checked: Checked, tensor: Any, eps: float, positions: list[int] | N
     return [np.stack(column) for column in zip(*rows, strict=True)]
 
 
-def along(checked: Checked, tensor: Any, u: Array, eps: float, positions: list[int] | None = None) -> list[Array]:
+def along(checked: Checked, tensor: Tensor, u: Array, eps: float, positions: list[int] | None = None) -> list[Array]:
     """Return the derivative of each output along the direction `u` of the tensor."""
     originals = host(tensor).copy()
     plus, minus = _moved(checked, tensor, originals, (), eps * u, positions)
     return _slopes(plus, minus, 2 * eps)
 
 
-def one_sided(checked: Checked, tensor: Any, row: int, column: int, output: int, eps: float) -> tuple[float, float]:
+def one_sided(checked: Checked, tensor: Tensor, row: int, column: int, output: int, eps: float) -> tuple[float, float]:
     """Return the slopes to the left and to the right of one entry of the tensor, for one entry of an output."""
     array = tensor._tl_data
     steps = _steps(array, eps)
@@ -54,12 +57,12 @@ def _slopes(after: list[Array], before: list[Array], distance: float) -> list[Ar
         return [np.asarray((a - b) / distance) for a, b in zip(after, before, strict=True)]
 
 
-def _steps(array: Any, eps: float) -> tuple[complex, ...]:
+def _steps(array: np.ndarray[Any, Any], eps: float) -> tuple[complex, ...]:
     return (eps, 1j * eps) if array.dtype.kind == "c" else (eps,)
 
 
 def _moved(
-    checked: Checked, tensor: Any, originals: Array, index: tuple[int, ...], step: Any, positions: list[int] | None
+    checked: Checked, tensor: Tensor, originals: Array, index: tuple[int, ...], step: Any, positions: list[int] | None
 ) -> tuple[list[Array], list[Array]]:
     """Return the outputs at x + eps and at x - eps, for the entry at `index`, or for all entries where it is ()."""
     original = originals[index]
@@ -72,7 +75,7 @@ def _moved(
         _write(tensor, index, original)
 
 
-def _write(tensor: Any, index: tuple[int, ...], value: Any) -> None:
+def _write(tensor: Tensor, index: tuple[int, ...], value: Any) -> None:
     array = tensor._tl_data
     if index == ():
         # As a tensor, so that it lies where the other does.
@@ -81,12 +84,12 @@ def _write(tensor: Any, index: tuple[int, ...], value: Any) -> None:
         array[index or ...] = value
 
 
-def writeable(array: Any) -> bool:
+def writeable(array: np.ndarray[Any, Any]) -> bool:
     """Return whether an array is writable; those on a GPU are, without a flag for it."""
     return bool(getattr(array.flags, "writeable", True))
 
 
-def own_memory(tensor: Any) -> None:
+def own_memory(tensor: Tensor) -> None:
     """Give a tensor that only reads its memory a copy of it."""
     if not writeable(tensor._tl_data):
         tensor._tl_data = tensor._tl_data.copy()

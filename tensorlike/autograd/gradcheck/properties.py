@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from ..function import Function
 from ..grad_mode import enable_grad
 from .analytical_derivatives import tangents
 from .inputs import Array, Checked, GradcheckError, as_tuple, direction, host, start
+
+if TYPE_CHECKING:
+    from tensorlike.tensor import Tensor
 
 __all__ = [
     "check_batched_backward",
@@ -41,11 +44,11 @@ class _Undefined(Function):
     """Passes its input on, and no gradient back."""
 
     @staticmethod
-    def forward(ctx: Any, input: Any) -> Any:
+    def forward(ctx: Any, input: Tensor) -> Any:
         return input.view_as(input)
 
     @staticmethod
-    def backward(ctx: Any, grad_output: Any) -> None:
+    def backward(ctx: Any, grad_output: Tensor) -> None:
         return None
 
 
@@ -108,7 +111,7 @@ def check_undefined_forward(checked: Checked) -> None:
                 )
 
 
-def _or_zeros(value: Any, like: Any) -> Array:
+def _or_zeros(value: Tensor | None, like: Tensor | None) -> Array:
     if value is not None:
         return host(value)
     return np.zeros(() if like is None else like._tl_data.shape)
@@ -130,14 +133,14 @@ def check_batched_backward(checked: Checked) -> None:
     for number, output in enumerate(checked.outputs):
         seeds = [start(output, direction(random, output._tl_data)) for _ in range(BATCH)]
 
-        def gradients(seed: Any, output: Any = output) -> tuple[Any, ...]:
+        def gradients(seed: Tensor, output: Tensor = output) -> tuple[Any, ...]:
             found: tuple[Any, ...] = grad(output, checked.inputs, seed, retain_graph=True, allow_unused=True)
             return found
 
         each = [gradients(seed) for seed in seeds]
         used = [k for k, g in enumerate(each[0]) if g is not None]
 
-        def mapped(seed: Any, used: Sequence[int] = tuple(used), run: Any = gradients) -> tuple[Any, ...]:
+        def mapped(seed: Tensor, used: Sequence[int] = tuple(used), run: Any = gradients) -> tuple[Any, ...]:
             found = run(seed)
             return tuple(found[k] for k in used)
 
@@ -161,7 +164,7 @@ def check_batched_forward(checked: Checked) -> None:
     for index, tensor in enumerate(checked.inputs):
         moves = [start(tensor.detach(), direction(random, tensor._tl_data)) for _ in range(BATCH)]
 
-        def moved(tangent: Any, index: int = index) -> tuple[Any, ...]:
+        def moved(tangent: Tensor, index: int = index) -> tuple[Any, ...]:
             given = [tangent if k == index else None for k in range(len(checked.inputs))]
             found = tangents(checked, given)
             return tuple(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,13 +15,16 @@ from ..grad_mode import enable_grad
 from ..tensor_base import TensorBase
 from .inputs import Checked, GradcheckError, Settings, as_tuple, direction, tensors_in
 
+if TYPE_CHECKING:
+    from tensorlike.tensor import Tensor
+
 __all__ = ["gradcheck", "gradgradcheck"]
 
 
 @short_tracebacks
 def gradcheck(
     func: Callable[..., Any],
-    inputs: Any,
+    inputs: Tensor | Sequence[Any],
     *,
     eps: float = 1e-6,
     atol: float = 1e-5,
@@ -81,7 +84,7 @@ def _answered(func: Callable[..., Any], inputs: tuple[Any, ...], settings: Setti
     return True
 
 
-def _requiring(values: Any) -> list[Any]:
+def _requiring(values: Sequence[Any]) -> list[Any]:
     return [t for t in tensors_in(values) if t.requires_grad]
 
 
@@ -165,8 +168,8 @@ def _check_constant(checked: Checked, positions: list[int], settings: Settings) 
 @short_tracebacks
 def gradgradcheck(
     func: Callable[..., Any],
-    inputs: Any,
-    grad_outputs: Any = None,
+    inputs: Tensor | Sequence[Any],
+    grad_outputs: Tensor | Sequence[Tensor] | None = None,
     *,
     eps: float = 1e-6,
     atol: float = 1e-5,
@@ -243,7 +246,7 @@ def gradgradcheck(
     return _answered(gradients, (*arguments, *starts), settings, raise_exception)
 
 
-def _random_gradient(random: np.random.Generator, output: Any, spread: bool) -> Any:
+def _random_gradient(random: np.random.Generator, output: Tensor, spread: bool) -> Any:
     shape = tuple(output._tl_data.shape)
     if spread and shape:
         shape = (*shape[:-1], 2 * shape[-1])

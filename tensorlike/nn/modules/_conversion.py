@@ -10,6 +10,8 @@ from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.layouts import format_name
 from tensorlike.tensor.parameter import Parameter
 from tensorlike.utils._swapping import swap_tensors
@@ -81,7 +83,7 @@ class ConversionMethods:
                 self._buffers[name] = fn(buffer)
         return self
 
-    def _swap(self, name: str, parameter: Any, data: Any, gradient: Any, fn: Callable[[Any], Any]) -> None:
+    def _swap(self, name: str, parameter: Any, data: Tensor, gradient: Tensor | None, fn: Callable[[Any], Any]) -> None:
         """Swap a parameter with its new form, and its gradient with that of the gradient. Called by `_apply`."""
         parameter.grad = None
         try:
@@ -126,15 +128,15 @@ class ConversionMethods:
 
         return self._apply(convert)
 
-    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+    def to_empty(self, *, device: Device | str | None, recurse: bool = True) -> Self:
         """Move the parameters and buffers to `device` without their values, and return self."""
         return self._apply(lambda tensor: tl.empty_like(tensor, device=device), recurse=recurse)
 
-    def type(self, dst_type: Any) -> Self:
+    def type(self, dst_type: Dtype | str) -> Self:
         """Convert all parameters and buffers to the dtype `dst_type`, and return self."""
         return self._apply(lambda tensor: tensor.type(dst_type))
 
-    def _to_floating(self, dtype: Any) -> Self:
+    def _to_floating(self, dtype: Dtype | None) -> Self:
         return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
 
     def float(self) -> Self:
@@ -165,7 +167,7 @@ class ConversionMethods:
         """Move all parameters and buffers to the CPU."""
         return self._apply(lambda tensor: tensor.cpu())
 
-    def cuda(self, device: Any = None) -> Self:
+    def cuda(self, device: Device | int | None = None) -> Self:
         """Move all parameters and buffers to a GPU."""
         return self._apply(lambda tensor: tensor.cuda(device))
 

@@ -241,7 +241,7 @@ class BackwardHookFunction(Function):
         return outputs
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
+    def backward(ctx: Any, *gradients: Tensor | None) -> Any:
         return (None, *ctx.relay(gradients))
 
 

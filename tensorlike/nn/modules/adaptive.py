@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import tensorlike.nn.functional as F
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 
 from .container import ModuleList, Sequential
 from .linear import Linear
@@ -45,8 +47,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         cutoffs: Sequence[int],
         div_value: float = 4.0,
         head_bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         ends = list(cutoffs)

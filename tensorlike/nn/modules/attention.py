@@ -8,6 +8,8 @@ import tensorlike.nn.functional as F
 from tensorlike._originals import tl
 from tensorlike.nn import init
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.parameter import Parameter
 
 from .linear import Linear, NonDynamicallyQuantizableLinear
@@ -53,8 +55,8 @@ class MultiheadAttention(Module):
         kdim: int | None = None,
         vdim: int | None = None,
         batch_first: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(

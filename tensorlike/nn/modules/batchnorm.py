@@ -9,6 +9,8 @@ from tensorlike._originals import tl
 from tensorlike.nn import init
 from tensorlike.nn.parameter import UninitializedBuffer, UninitializedParameter
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.parameter import Parameter
 
 from .lazy import LazyModuleMixin
@@ -45,8 +47,8 @@ class _NormBase(Module):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:
@@ -211,9 +213,9 @@ class SyncBatchNorm(_BatchNorm):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        process_group: Any = None,
-        device: Any = None,
-        dtype: Any = None,
+        process_group: object = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:
@@ -227,7 +229,7 @@ class SyncBatchNorm(_BatchNorm):
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 
     @classmethod
-    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+    def convert_sync_batchnorm(cls, module: Module, process_group: object = None) -> Module:
         """Return `module` with every batch normalization in it, itself included, as a `SyncBatchNorm`.
 
         >>> module = tl.nn.SyncBatchNorm.convert_sync_batchnorm(tl.nn.Sequential(tl.nn.BatchNorm2d(3)))
@@ -263,8 +265,8 @@ class LazyNorm(LazyModuleMixin, _NormBase):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:

@@ -191,14 +191,14 @@ class Sequential(_ModuleSequence, Generic[Result, Input]):
             self.append(module)
         return self
 
-    def __add__(self, other: Any) -> Sequential[Any, Any]:
+    def __add__(self, other: Module) -> Sequential[Any, Any]:
         return Sequential(*self, *self._checked(other))
 
-    def __iadd__(self, other: Any) -> Self:
+    def __iadd__(self, other: Module) -> Self:
         return self.extend(self._checked(other))
 
     @staticmethod
-    def _checked(other: Any) -> Sequential[Any, Any]:
+    def _checked(other: Module) -> Sequential[Any, Any]:
         if not isinstance(other, Sequential):
             raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return other
@@ -211,7 +211,7 @@ class Sequential(_ModuleSequence, Generic[Result, Input]):
     def __imul__(self, other: int) -> Self:
         return self.extend(list(self) * (self._times(other) - 1))
 
-    def _times(self, other: Any) -> int:
+    def _times(self, other: int) -> int:
         if not isinstance(other, int):
             raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
         if other <= 0:
@@ -348,7 +348,7 @@ class ModuleDict(Module):
             self[key] = module
 
 
-def _shown(value: Any, kind: str) -> str:
+def _shown(value: object, kind: str) -> str:
     """Return the text of an element of a parameter container: of tensors the type `kind` and the size."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
@@ -358,7 +358,7 @@ def _shown(value: Any, kind: str) -> str:
     return f"{label} containing: [{kind} of size {size}{place}]"
 
 
-def _as_parameter(value: Any) -> Any:
+def _as_parameter(value: object) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
@@ -443,7 +443,7 @@ class ParameterDict(Module):
             self.update(parameters)
 
     @staticmethod
-    def _checked(key: Any) -> str:
+    def _checked(key: object) -> str:
         if not isinstance(key, str):
             raise TypeError(
                 f"ParameterDict: keys must be strings, but got {key!r} (type is '{type(key).__name__}'); "
@@ -483,7 +483,7 @@ class ParameterDict(Module):
         """Return a ParameterDict of the same parameters."""
         return ParameterDict(OrderedDict(self.items()))
 
-    def setdefault(self, key: str, default: Any = None) -> Any:
+    def setdefault(self, key: str, default: Tensor | None = None) -> Any:
         """Return the value of `key`, after setting it to `default` if it is missing."""
         if key not in self._keys:
             self[key] = default
@@ -507,11 +507,11 @@ class ParameterDict(Module):
             raise KeyError("popitem(): the ParameterDict is empty")
         return key, self.pop(key)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """Return the value of `key`, or `default`."""
         return self[key] if key in self._keys else default
 
-    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+    def fromkeys(self, keys: Iterable[str], default: object = None) -> ParameterDict:
         """Return a new ParameterDict with the value `default` for each of `keys`."""
         return ParameterDict((key, default) for key in keys)
 

@@ -12,6 +12,8 @@ from tensorlike.dispatch.tracebacks import short_tracebacks
 from tensorlike.nn import init
 from tensorlike.nn.parameter import UninitializedParameter
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.parameter import Parameter
 
 from .lazy import LazyModuleMixin
@@ -44,8 +46,8 @@ class _ConvNd(Module):
         groups: int,
         bias: bool,
         padding_mode: str,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         self._check_channels(in_channels, out_channels, groups)
@@ -78,7 +80,7 @@ class _ConvNd(Module):
         if out_channels % groups != 0:
             raise ValueError("out_channels must be divisible by groups")
 
-    def _make_parameters(self, bias: bool, device: Any, dtype: Any) -> None:
+    def _make_parameters(self, bias: bool, device: Device | str | None, dtype: Dtype | None) -> None:
         self.weight = Parameter(tl.empty(self._weight_shape(), device=device, dtype=dtype))
         if bias:
             self.bias = Parameter(tl.empty(self.out_channels, device=device, dtype=dtype))
@@ -155,8 +157,8 @@ class _Convolution(_ConvNd):
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         sizes, steps, holes = (repeated(value, self._dimensions) for value in (kernel_size, stride, dilation))
         sides = padding if isinstance(padding, str) else repeated(padding, self._dimensions)
@@ -220,7 +222,7 @@ class LazyConvolution(LazyModuleMixin):
     in_channels: int
     groups: int
 
-    def _make_parameters(self, bias: bool, device: Any, dtype: Any) -> None:
+    def _make_parameters(self, bias: bool, device: Device | str | None, dtype: Dtype | None) -> None:
         this: Any = self
         this.weight = UninitializedParameter(device=device, dtype=dtype)
         if bias:
@@ -280,8 +282,8 @@ class _LazyConv(LazyConvolution, _Convolution):
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__(
             0, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype

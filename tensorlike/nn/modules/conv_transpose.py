@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 import tensorlike.nn.functional as F
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 
 from .conv import LazyConvolution, _ConvNd
 from .utils import repeated
@@ -39,8 +41,8 @@ class _ConvTransposeNd(_ConvNd):
         groups: int,
         bias: bool,
         padding_mode: str,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
@@ -65,8 +67,8 @@ class _TransposedConvolution(_ConvTransposeNd):
         bias: bool = True,
         dilation: Sizes = 1,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         sizes, steps, sides, holes, more = (
             repeated(value, self._dimensions) for value in (kernel_size, stride, padding, dilation, output_padding)
@@ -173,8 +175,8 @@ class _LazyConvTranspose(LazyConvolution, _TransposedConvolution):
         bias: bool = True,
         dilation: Sizes = 1,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__(
             0, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation, padding_mode, device,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from tensorlike.tensor import Tensor
 
@@ -43,7 +43,7 @@ class Unflatten(Module):
     Source: PyTorch's `torch.nn.Unflatten`.
     """
 
-    def __init__(self, dim: int, unflattened_size: Any) -> None:
+    def __init__(self, dim: int, unflattened_size: Sequence[int] | Sequence[tuple[str, int]]) -> None:
         super().__init__()
         if not isinstance(unflattened_size, (tuple, list)):
             raise TypeError(

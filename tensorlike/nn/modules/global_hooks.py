@@ -15,6 +15,8 @@ from tensorlike.utils.hooks import RemovableHandle, register_hook
 from . import module as tables
 
 if TYPE_CHECKING:
+    from tensorlike.autograd.node import Node
+
     from .module import Module
 
 __all__ = [
@@ -119,7 +121,7 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
     return register_hook(hook, tables._global_module_registration_hooks)
 
 
-def registered(table: Table, module: Module, name: str, value: Any) -> Any:
+def registered(table: Table, module: Module, name: str, value: object) -> Any:
     """Return what the hooks of `table` make of a value that `module` gets."""
     for hook in tuple(table.values()):
         answer = hook(module, name, value)
@@ -152,7 +154,7 @@ def attach_to_node(module: Module, hooks: tuple[Callable[..., Any], ...], args: 
     _warn_of_difference(args, result, node)
 
 
-def _warn_of_difference(args: Any, result: Any, node: Any) -> None:
+def _warn_of_difference(args: Any, result: Any, node: Node) -> None:
     """Warn where the gradients of the node's inputs and outputs are not those of the module's."""
     results = (result,) if isinstance(result, Tensor) else result
     inputs = (args,) if isinstance(args, Tensor) else args

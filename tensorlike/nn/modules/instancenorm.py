@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 import tensorlike.nn.functional as F
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 
 from .batchnorm import LazyNorm, _NormBase
 
@@ -31,8 +33,8 @@ class _InstanceNorm(_NormBase):
         momentum: float = 0.1,
         affine: bool = False,
         track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:

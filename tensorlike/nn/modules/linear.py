@@ -10,6 +10,8 @@ from tensorlike._originals import tl
 from tensorlike.nn import init
 from tensorlike.nn.parameter import UninitializedParameter
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.parameter import Parameter
 
 from .lazy import LazyModuleMixin
@@ -50,8 +52,9 @@ class Linear(Module):
     bias: Parameter | None
 
     def __init__(
-        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
-    ) -> None:
+        self, in_features: int, out_features: int, bias: bool = True, device: Device | str | None = None,
+        dtype: Dtype | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
@@ -99,8 +102,8 @@ class Bilinear(Module):
         in2_features: int,
         out_features: int,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         if in1_features <= 0:
@@ -158,7 +161,9 @@ class LazyLinear(LazyModuleMixin, Linear):
     weight: Any
     bias: Any
 
-    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, out_features: int, bias: bool = True, device: Device | str | None = None, dtype: Dtype | None = None
+    ) -> None:
         Module.__init__(self)
         self.in_features = 0
         self.out_features = out_features

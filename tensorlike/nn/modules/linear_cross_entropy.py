@@ -9,6 +9,8 @@ from typing import Any
 import tensorlike.nn.functional as F
 from tensorlike._originals import tl
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 
 from .linear import Linear
 from .loss import _WeightedLoss
@@ -18,7 +20,7 @@ __all__ = ["LinearCrossEntropyLoss", "LinearCrossEntropyOptions"]
 _POLICIES = ("accurate", "balanced", "compact", "auto")
 
 
-def _is_method(method: Any) -> bool:
+def _is_method(method: object) -> bool:
     if method is None or method in ("auto", "aspect_ratio"):
         return True
     name, _, part = str(method).partition(":")
@@ -83,8 +85,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         *,
         out_features: tuple[int, ...] = (),
         bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
         reduction: str = "mean",
         weight: Tensor | None = None,
         ignore_index: int | None = None,

@@ -57,7 +57,7 @@ _global_buffer_registration_hooks: _Table = OrderedDict()
 _global_module_registration_hooks: _Table = OrderedDict()
 
 
-def type_name(value: Any) -> str:
+def type_name(value: object) -> str:
     """Return the name of `value`'s type as errors show it."""
     if isinstance(value, Tensor):
         return str(value.type())
@@ -65,7 +65,7 @@ def type_name(value: Any) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _unexpected_arguments(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+def _unexpected_arguments(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     name = type(module).__name__
     if kwargs:
         return f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"

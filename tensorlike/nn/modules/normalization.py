@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
 
 import tensorlike.nn.functional as F
 from tensorlike._originals import tl
 from tensorlike.nn import init
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.parameter import Parameter
 
 from .module import Module
@@ -21,7 +22,9 @@ class _Affine(Module):
     weight: Parameter | None
     bias: Parameter | None
 
-    def _make_parameters(self, shape: tuple[int, ...], affine: bool, bias: bool, device: Any, dtype: Any) -> None:
+    def _make_parameters(
+        self, shape: tuple[int, ...], affine: bool, bias: bool, device: Device | str | None, dtype: Dtype | None
+    ) -> None:
         for name, wanted in (("weight", affine), ("bias", affine and bias)):
             value = tl.empty(shape, device=device, dtype=dtype) if wanted else None
             self.register_parameter(name, None if value is None else Parameter(value))
@@ -54,8 +57,8 @@ class LayerNorm(_Affine):
         eps: float = 1e-5,
         elementwise_affine: bool = True,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         sizes = normalized_shape if isinstance(normalized_shape, Sequence) else (operator.index(normalized_shape),)
@@ -92,8 +95,8 @@ class GroupNorm(_Affine):
         num_channels: int,
         eps: float = 1e-5,
         affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
         *,
         bias: bool = True,
     ) -> None:
@@ -133,8 +136,8 @@ class RMSNorm(_Affine):
         normalized_shape: int | Sequence[int],
         eps: float | None = None,
         elementwise_affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         sizes = normalized_shape if isinstance(normalized_shape, Sequence) else (operator.index(normalized_shape),)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import tensorlike.nn.functional as F
 from tensorlike._originals import tl
 from tensorlike.nn import init as initial
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.parameter import Parameter
 
 from .activation import with_inplace
@@ -84,7 +84,10 @@ class PReLU(Module):
 
     weight: Parameter
 
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Device | str | None = None,
+        dtype: Dtype | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tensorlike._originals import tl
 from tensorlike.nn import init
 from tensorlike.nn.utils.rnn import PackedSequence
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.parameter import Parameter
 
 from .module import Module
@@ -27,7 +30,7 @@ def _non_default(module: Module, **defaults: Any) -> str:
     return "".join(f", {name}={value}" for name, value in found)
 
 
-def _reset(module: Any) -> None:
+def _reset(module: Module) -> None:
     bound = 1.0 / math.sqrt(module.hidden_size) if module.hidden_size > 0 else 0
     for weight in module.parameters():
         init.uniform_(weight, -bound, bound)
@@ -63,8 +66,8 @@ class RNNBase(Module):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         self.mode = mode
@@ -143,7 +146,7 @@ class RNNBase(Module):
     def _flat_weights(self, weights: list[Any]) -> None:
         self.__dict__["_given_flat_weights"] = weights, self._named_weights()
 
-    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+    def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> Any:
         self.__dict__.pop("_given_flat_weights", None)
         return super()._apply(fn, recurse)
 
@@ -214,7 +217,7 @@ class RNNBase(Module):
     def _states(self, hx: Any) -> tuple[Tensor, ...]:
         return (hx,)
 
-    def _check_dimensions(self, hx: Any, batched: bool) -> None:
+    def _check_dimensions(self, hx: Tensor, batched: bool) -> None:
         if hx.dim() != (3 if batched else 2):
             words = "batched 3-D" if batched else "unbatched 2-D"
             raise RuntimeError(
@@ -288,8 +291,8 @@ class RNN(RNNBase):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity {nonlinearity!r}. Select from 'tanh' or 'relu'.")
@@ -325,8 +328,8 @@ class GRU(RNNBase):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__(
             "GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype
@@ -359,8 +362,8 @@ class LSTM(RNNBase):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__(
             "LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size, device,
@@ -396,7 +399,7 @@ class LSTM(RNNBase):
             raise TypeError(f"LSTM: Expected hx to be a tuple of two tensors (h, c), but got {type(hx).__name__}")
         return tuple(hx)
 
-    def _check_dimensions(self, hx: Any, batched: bool) -> None:
+    def _check_dimensions(self, hx: Tensor, batched: bool) -> None:
         h, c = self._states(hx)
         dimensions = 3 if batched else 2
         if h.dim() != dimensions or c.dim() != dimensions:
@@ -428,8 +431,9 @@ class RNNCellBase(Module):
     bias_hh: Parameter | None
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
-    ) -> None:
+        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Device | str | None = None,
+        dtype: Dtype | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -462,7 +466,7 @@ class RNNCellBase(Module):
     def _weights(self) -> tuple[Any, ...]:
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
-    def _step(self, function: Any, input: Tensor, hx: Tensor | None) -> Tensor:
+    def _step(self, function: Callable[..., Any], input: Tensor, hx: Tensor | None) -> Tensor:
         """Return the state after a step of `function`, for one state."""
         self._check("input", input)
         if hx is not None:
@@ -498,8 +502,8 @@ class RNNCell(RNNCellBase):
         hidden_size: int,
         bias: bool = True,
         nonlinearity: str = "tanh",
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
@@ -520,8 +524,9 @@ class GRUCell(RNNCellBase):
     """
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
-    ) -> None:
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Device | str | None = None,
+        dtype: Dtype | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
@@ -539,8 +544,9 @@ class LSTMCell(RNNCellBase):
     """
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
-    ) -> None:
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Device | str | None = None,
+        dtype: Dtype | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:

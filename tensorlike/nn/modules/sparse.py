@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import tensorlike.nn.functional as F
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.nn import init
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.parameter import Parameter
 
 from .module import Module
@@ -22,7 +24,9 @@ class _Table(Module):
     embedding_dim: int
     padding_idx: int | None
 
-    def _make_weight(self, given: Tensor | None, device: Any, dtype: Any, requires_grad: bool = True) -> None:
+    def _make_weight(
+        self, given: Tensor | None, device: Device | str | None, dtype: Dtype | None, requires_grad: bool = True
+    ) -> None:
         shape = (self.num_embeddings, self.embedding_dim)
         if given is None:
             self.weight = Parameter(tl.empty(shape, device=device, dtype=dtype), requires_grad=requires_grad)
@@ -65,8 +69,8 @@ class Embedding(_Table):
         sparse: bool = False,
         _weight: Tensor | None = None,
         _freeze: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         if padding_idx is not None:
@@ -164,8 +168,8 @@ class EmbeddingBag(_Table):
         _weight: Tensor | None = None,
         include_last_offset: bool = False,
         padding_idx: int | None = None,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         if padding_idx is not None:

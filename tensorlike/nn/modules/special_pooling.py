@@ -160,7 +160,7 @@ class _FractionalMaxPool(Module):
         output_size: Sizes | None = None,
         output_ratio: float | tuple[float, ...] | None = None,
         return_indices: bool = False,
-        _random_samples: Any = None,
+        _random_samples: Tensor | None = None,
     ) -> None:
         super().__init__()
         count = self._dimensions

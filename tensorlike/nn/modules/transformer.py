@@ -11,6 +11,8 @@ import tensorlike.nn.functional as F
 from tensorlike._originals import tl
 from tensorlike.nn import init
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.device import device as Device
+from tensorlike.tensor.dtypes import dtype as Dtype
 
 from .activation import GELU, ReLU
 from .attention import MultiheadAttention
@@ -31,7 +33,7 @@ __all__ = [
 Activation = str | Callable[[Tensor], Tensor]
 
 
-def _activation_of(activation: Any) -> Any:
+def _activation_of(activation: object) -> Any:
     """Return the function named by an `activation` argument."""
     if not isinstance(activation, str):
         return activation
@@ -59,8 +61,8 @@ class _Layer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         place: dict[str, Any] = {"device": device, "dtype": dtype}
@@ -297,8 +299,8 @@ class Transformer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device | str | None = None,
+        dtype: Dtype | None = None,
     ) -> None:
         super().__init__()
         place: dict[str, Any] = {"device": device, "dtype": dtype}
@@ -368,7 +370,9 @@ class Transformer(Module):
         return result
 
     @staticmethod
-    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+    def generate_square_subsequent_mask(
+        sz: int, device: Device | str | None = None, dtype: Dtype | None = None
+    ) -> Tensor:
         """Return the mask (sz, sz) that lets each step attend to itself and those before: 0 there, -inf elsewhere.
 
         >>> tl.nn.Transformer.generate_square_subsequent_mask(2)

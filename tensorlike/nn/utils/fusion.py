@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tensorlike._originals import tl
 from tensorlike.nn.modules.module import Module
@@ -74,7 +74,7 @@ def fuse_linear_bn_weights(
     return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, 0)
 
 
-def _fuse_module(layer: M, bn: Any, channel_dim: int) -> M:
+def _fuse_module(layer: M, bn: Module, channel_dim: int) -> M:
     if layer.training or bn.training:
         raise AssertionError("Fusion only for eval!")
     if bn.running_mean is None or bn.running_var is None:
@@ -86,7 +86,7 @@ def _fuse_module(layer: M, bn: Any, channel_dim: int) -> M:
     return fused
 
 
-def fuse_conv_bn_eval(conv: M, bn: Any, transpose: bool = False) -> M:
+def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
     """Return a copy of the convolution `conv` that does what `conv` and then `bn` do in evaluation mode.
 
     Raises AssertionError for modules in training mode or without running statistics.
@@ -99,7 +99,7 @@ def fuse_conv_bn_eval(conv: M, bn: Any, transpose: bool = False) -> M:
     return _fuse_module(conv, bn, 1 if transpose else 0)
 
 
-def fuse_linear_bn_eval(linear: M, bn: Any) -> M:
+def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
     """Return a copy of the layer `linear` that does what `linear` and then `bn` do in evaluation mode.
 
     Raises AssertionError for modules in training mode, without running statistics, or whose numbers of features do not

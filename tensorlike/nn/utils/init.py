@@ -18,8 +18,9 @@ class _NothingWritten(TorchFunctionMode):
     """Leaves tensors as they are where a function would write into them, as those of `nn.init` do."""
 
     def __torch_function__(
-        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+        self, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:  # fmt: skip
         form = form_of(func)
         return args[0] if form is not None and form.inplace and args else func(*args, **(kwargs or {}))
 

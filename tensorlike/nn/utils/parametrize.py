@@ -56,14 +56,16 @@ def cached() -> Iterator[None]:
         _CACHE.reset(token)
 
 
-def _register(module: Module, name: str, tensor: Any) -> None:
+def _register(module: Module, name: str, tensor: Tensor) -> None:
     if isinstance(tensor, Parameter):
         module.register_parameter(name, tensor)
     else:
         module.register_buffer(name, tensor)
 
 
-def _refuse_change(what: str, before: Any, after: Any, texts: tuple[str, str, str]) -> None:
+def _refuse_change(
+    what: str, before: Tensor | Sequence[Tensor], after: Tensor | Sequence[Tensor], texts: tuple[str, str, str]
+) -> None:
     """Raise ValueError where dtype or shape, `what`, is another one after."""
     was, is_now = getattr(before, what), getattr(after, what)
     if was != is_now:
@@ -143,7 +145,7 @@ class ParametrizationList(ModuleList):
         """Return the tensors that the first parametrization takes."""
         return [self.original] if self.is_tensor else [getattr(self, f"original{i}") for i in range(self.ntensors)]
 
-    def right_inverse(self, value: Any) -> None:
+    def right_inverse(self, value: Tensor | Sequence[Tensor]) -> None:
         """Set the original tensors so that the parametrized one is `value`, by the modules' `right_inverse`.
 
         Raises RuntimeError where a parametrization has none, ValueError where its result does not fit.
@@ -235,7 +237,7 @@ def _add_property(module: Module, name: str) -> None:
             cache[key] = self, self.parametrizations[name]()
         return cache[key][1]
 
-    def write(self: Any, value: Any) -> None:
+    def write(self: Any, value: Tensor | Sequence[Tensor]) -> None:
         self.parametrizations[name].right_inverse(value)
 
     setattr(type(module), name, property(read, write))

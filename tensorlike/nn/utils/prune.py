@@ -43,7 +43,7 @@ class BasePruningMethod(ABC):
     PRUNING_TYPE: str
     _tensor_name: str
 
-    def __call__(self, module: Module, inputs: Any) -> None:
+    def __call__(self, module: Module, inputs: object) -> None:
         setattr(module, self._tensor_name, self.apply_mask(module))
 
     @abstractmethod
@@ -157,7 +157,7 @@ class PruningContainer(BasePruningMethod):
     def __iter__(self) -> Iterator[BasePruningMethod]:
         return iter(self._pruning_methods)
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
@@ -291,7 +291,7 @@ class RandomStructured(_Structured):
 class LnStructured(_Structured):
     """Prunes the slices along `dim` of the smallest norm of order `n`: `amount` is their number, or a fraction."""
 
-    def __init__(self, amount: int | float, n: Any, dim: int = -1) -> None:
+    def __init__(self, amount: int | float, n: int | float | str, dim: int = -1) -> None:
         super().__init__(amount, dim)
         self.n = n
 
@@ -371,8 +371,9 @@ def random_structured(module: Module, name: str, amount: int | float, dim: int) 
 
 
 def ln_structured(
-    module: Module, name: str, amount: int | float, n: Any, dim: int, importance_scores: Tensor | None = None
-) -> Module:
+    module: Module, name: str, amount: int | float, n: int | float | str, dim: int,
+    importance_scores: Tensor | None = None,
+) -> Module:  # fmt: skip
     """Prune the slices of the parameter `name` along `dim` with the smallest norms of order `n`; return the module.
 
     Args:

@@ -150,7 +150,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     return inverse
 
 
-def _rows_of_steps(batch_sizes: Any, batch: int) -> Any:
+def _rows_of_steps(batch_sizes: np.ndarray[Any, Any], batch: int) -> Any:
     """Return the index of each packed row among the (step, sequence) rows of padded sequences, in order."""
     return np.flatnonzero(batch_sizes[:, None] > np.arange(batch))
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorlike._library_name import LIBRARY
 from tensorlike._originals import tl
+
+if TYPE_CHECKING:
+    from tensorlike.nn.modules.module import Module
 
 __all__ = ["functional_call"]
 
 
 def functional_call(
-    module: Any,
+    module: Module,
     parameters_and_buffers: dict[str, Any],
     args: Any = None,
     kwargs: Mapping[str, Any] | None = None,

@@ -53,7 +53,7 @@ def called(form: Form, given: Arguments) -> Any:
     return form.function(given["input"], **keywords)
 
 
-def shifted(dim: Any) -> Any:
+def shifted(dim: int | Sequence[int]) -> Any:
     """Return dimensions of one example as dimensions of the batch: those counted from the end stay the same."""
     if isinstance(dim, int):
         return dim + 1 if dim >= 0 else dim
@@ -82,7 +82,7 @@ def passed_through(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict
     return first if form.inplace else wrapped(result, level)
 
 
-def rank_of(value: Any) -> int:
+def rank_of(value: Tensor) -> int:
     """Return the number of dimensions of one example."""
     return int(value.dim()) if isinstance(value, Tensor) else 0
 

@@ -16,6 +16,7 @@ from tensorlike.operations.linalg import (
     solving,
     spectral,
 )
+from tensorlike.tensor import Tensor
 
 from ..batched import batched, rule
 from ..levels import Level, Method, leaves
@@ -36,13 +37,13 @@ def _product(a: Any, b: Any, level: Level) -> Any:
     return found
 
 
-def _as_matrix(value: Any, rank: int, level: Level, where: int) -> tuple[Any, bool]:
+def _as_matrix(value: Tensor, rank: int, level: Level, where: int) -> tuple[Any, bool]:
     has = is_batched(value, level)
     inner = unbatched(value, level)
     return (inner.unsqueeze(where) if rank == 1 else inner), has
 
 
-def _filled(value: Any, rank: int, lead: int, level: Level, has: bool) -> Any:
+def _filled(value: Tensor, rank: int, lead: int, level: Level, has: bool) -> Any:
     missing = lead - max(rank - 2, 0)
     if not has or not missing:
         return value

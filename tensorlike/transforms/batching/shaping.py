@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tensorlike.dispatch.operation import Form
@@ -49,7 +50,7 @@ def _type(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any
     return passed_through(level, form, args, kwargs)
 
 
-def _reshaped_by(function: Any) -> Any:
+def _reshaped_by(function: Callable[..., Any]) -> Any:
     """Make a rule for `view` and `reshape`."""
 
     def answer(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -113,7 +114,7 @@ def _t(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return wrapped(inner.transpose(1, 2) if inner.dim() == 3 else inner, level)
 
 
-def _turned_by(function: Any) -> Any:
+def _turned_by(function: Callable[..., Any]) -> Any:
     """Make a rule for functions that turn matrices."""
 
     def answer(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

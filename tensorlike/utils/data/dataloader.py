@@ -225,7 +225,7 @@ class DataLoader(Generic[T_co]):
                 )
         self._multiprocessing_context: BaseContext | None = context
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if self._initialized and name in _FIXED:
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(name, value)
@@ -280,7 +280,7 @@ class DataLoader(Generic[T_co]):
         )
 
 
-def _refuse_for_iterable(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
+def _refuse_for_iterable(shuffle: object, sampler: object, batch_sampler: object) -> None:
     """Raise ValueError for what makes no sense with an IterableDataset, which chooses the order itself."""
     given = {
         "shuffle": shuffle if shuffle not in (False, None) else None, "sampler": sampler, "batch_sampler": batch_sampler

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from itertools import cycle, islice
 from typing import Any, TypeVar
 
@@ -37,7 +37,7 @@ class DistributedSampler(Sampler[T_co]):
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Sized,
         num_replicas: int | None = None,
         rank: int | None = None,
         shuffle: bool = True,

@@ -59,12 +59,12 @@ class _Worker:
             tasks.close()
             theirs.close()
 
-    def send(self, message: Any) -> None:
+    def send(self, message: object) -> None:
         # A worker that is gone is noticed where its result is awaited.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self._tasks.send(message)
 
-    def ask(self, task: int, index: Any) -> None:
+    def ask(self, task: int, index: object) -> None:
         self.send((task, index, self.receiver.freed()))
         self.outstanding += 1
 
@@ -219,7 +219,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             else:
                 self._arrived[task] = result
 
-    def _answer(self, task: int, result: Any) -> Any:
+    def _answer(self, task: int, result: object) -> Any:
         self._tasks.pop(task).outstanding -= 1
         if task == self._rcvd_idx:
             self._rcvd_idx += 1

@@ -57,7 +57,7 @@ def pairs(
 
 
 def with_numbers(
-    make: Make, *numbers: Any, low: float | None = None, high: float | None = None
+    make: Make, *numbers: float, low: float | None = None, high: float | None = None
 ) -> Iterator[SampleInput]:
     """Yield an operand with each of `numbers`."""
     for number in numbers:

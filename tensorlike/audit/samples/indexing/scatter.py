@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tensorlike.tensor.creation import filled
@@ -10,7 +10,7 @@ from tensorlike.tensor.creation import filled
 from ..sample import ALL, FLOATING, INTEGERS, NUMERIC, REAL, Make, SampleInput, samples
 
 
-def index_of(values: Any) -> Any:
+def index_of(values: Sequence[Any] | int) -> Any:
     return filled.tensor(values)
 
 

@@ -18,7 +18,7 @@ def _wide(make: Make) -> Any:
     return complex128 if make.dtype.kind == "c" else float64
 
 
-def _mask(*values: Any) -> Any:
+def _mask(*values: object) -> Any:
     return tensor(list(values))
 
 

@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Sequence
 from multiprocessing import reduction
 from multiprocessing.reduction import ForkingPickler
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from tensorlike.tensor import Parameter, Tensor
 from tensorlike.tensor.serialization import check_history, reduce_here
 from tensorlike.tensor.shared import HAS_DESCRIPTORS, map_file, new_file
 from tensorlike.tensor.storage import SharedBlock, UntypedStorage, owner_of, rebuild_storage
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 __all__ = ["Receiver", "Sender", "new_arena"]
 
@@ -71,7 +74,7 @@ def new_arena() -> Arena | None:
 class _BatchPickler(ForkingPickler):
     """A pickler that leaves the memory of tensors to the blocks, instead of making it shared."""
 
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, value: object) -> Any:
         """Return the state of a tensor or a storage; everything else has its usual one."""
         if isinstance(value, UntypedStorage):
             return rebuild_storage, (value._host(),)
@@ -101,7 +104,7 @@ def _rounded(size: int) -> int:
 class Sender:
     """The worker's side: it lays batches in blocks of the arena."""
 
-    def __init__(self, connection: Any, arena: Arena | None, prefetch_factor: int) -> None:
+    def __init__(self, connection: Connection, arena: Arena | None, prefetch_factor: int) -> None:
         self._connection = connection
         self._arena = arena
         self._small = min(_SMALL, _PIPE // (prefetch_factor + 1))
@@ -116,7 +119,7 @@ class Sender:
             size, chunk = self._sizes[place]
             self._free.setdefault(size, []).append((place, chunk))
 
-    def send(self, task: int, value: Any) -> None:
+    def send(self, task: int, value: object) -> None:
         """Send a value as the result of a task. What cannot be pickled raises here."""
         file = io.BytesIO()
         buffers: list[pickle.PickleBuffer] = []
@@ -185,7 +188,7 @@ class _Block(SharedBlock):
 class Receiver:
     """The main process's side: it rebuilds batches on the blocks that the worker wrote."""
 
-    def __init__(self, connection: Any, arena: Arena | None) -> None:
+    def __init__(self, connection: Connection, arena: Arena | None) -> None:
         self.connection = connection
         self._arena = arena
         self._chunks: dict[int, np.ndarray[Any, Any]] = {}

@@ -114,34 +114,34 @@ def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     raise explained(TypeError, "collate", default_collate_err_msg_format.format(kind))
 
 
-def collate_tensor_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
+def collate_tensor_fn(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
     """Stack tensors; subclasses by their own rules."""
     return tl.stack(list(batch), 0)
 
 
-def collate_numpy_array_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
+def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
     """Stack NumPy arrays to a tensor. Raises TypeError for arrays of text or objects."""
     if np_str_obj_array_pattern.search(batch[0].dtype.str):
         raise TypeError(default_collate_err_msg_format.format(batch[0].dtype))
     return collate([tl.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 
 
-def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
+def collate_numpy_scalar_fn(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
     """Make a tensor of NumPy's numbers."""
     return tl.as_tensor(batch)
 
 
-def collate_float_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
+def collate_float_fn(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
     """Make a tensor of double precision of Python's floats."""
     return tl.tensor(batch, dtype=tl.float64)
 
 
-def collate_int_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
+def collate_int_fn(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
     """Make a tensor of integers or booleans."""
     return tl.tensor(batch)
 
 
-def collate_str_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
+def collate_str_fn(batch: Sequence[Any], *, collate_fn_map: CollateMap | None = None) -> Any:
     """Leave texts and bytes as they are."""
     return batch
 

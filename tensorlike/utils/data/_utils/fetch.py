@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -74,7 +74,7 @@ class MapFetcher(Fetcher):
 _dataset_item, _subset_items = TensorDataset.__getitem__, Subset.__getitems__
 
 
-def _rows(dataset: Any, indices: Any) -> list[Any] | None:
+def _rows(dataset: Any, indices: Sequence[int]) -> list[Any] | None:
     """Return the batch of a TensorDataset, or a Subset of one, by one indexing of each of its plain tensors.
 
     It is what stacking the samples gives, at a tenth of its price. Returns None where a program could tell the

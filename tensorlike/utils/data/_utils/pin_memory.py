@@ -10,7 +10,7 @@ from .collate import like_mapping, like_sequence
 __all__ = ["pin_memory"]
 
 
-def pin_memory(data: Any, device: Any = None) -> Any:
+def pin_memory(data: Any, device: object = None) -> Any:
     """Return `data` with all that has a method `pin_memory`, nested parts too, replaced by its result."""
     if hasattr(data, "pin_memory"):
         return data.pin_memory()
