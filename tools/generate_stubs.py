@@ -62,7 +62,7 @@ KNOWN = {
     "Number": "from tensorlike.tensor.types import PythonNumber as Number",
     "overload": "from typing import overload",
     "RemovableHandle": "from tensorlike.autograd.hooks import RemovableHandle",
-    "return_types": "from tensorlike.as_torch.namespaces import return_types",
+    "return_types": "from tensorlike import return_types",
     "Self": "from typing import Self",
     "Sequence": "from collections.abc import Sequence",
     "ShapeLike": "from tensorlike.tensor.types import ShapeLike",
@@ -477,17 +477,10 @@ def reexported(source: Path, module: Any, functions: set[str]) -> tuple[list[str
                 there = {
                     path.stem for path in NAMESPACES.iterdir() if path.stem[:2] != "__" or path.stem in module.LAZY
                 }
-                imports += [
-                    f"from .as_torch.namespaces import {n} as {n}" if n in there else f"from . import {n} as {n}"
-                    for n in sorted({*ast.literal_eval(node.value), *there})
-                ]
+                imports += [f"from . import {n} as {n}" for n in sorted({*ast.literal_eval(node.value), *there})]
             elif name == "_LAZY_FUNCTIONS":
                 lazy = module._LAZY_FUNCTIONS.items()
-                for n, where in lazy:
-                    if n not in functions:
-                        inner = "as_torch.namespaces." if (NAMESPACES / where.split(".")[0]).is_dir() else ""
-                        inner = inner or ("as_torch.namespaces." if (NAMESPACES / f"{where}.py").exists() else "")
-                        imports.append(f"from .{inner}{where} import {n} as {n}")
+                imports += [f"from .{where} import {n} as {n}" for n, where in lazy if n not in functions]
             elif name == "__version__":
                 constants.append(f"{name}: str")
             elif name.isidentifier() and isinstance(node.value, ast.Attribute) and name in ("inf", "nan", "pi", "e"):
@@ -513,7 +506,8 @@ def of_namespaces() -> dict[Path, str]:
             elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 names.add(node.target.id)
         # What `import *` leaves out.
-        private = sorted(name for name in names if name[0] == "_" and name[:2] != "__")
+        public = getattr(importlib.import_module(module.replace(".as_torch.namespaces", "")), "__all__", names)
+        private = sorted(name for name in names - {*public, "__getattr__"} if name != "_")
         lines = [f"from {module} import *", *(f"from {module} import {name} as {name}" for name in private)]
         found[STUBS_OF_NAMESPACES / inner.with_suffix(".pyi")] = HEADER + "\n" + "\n".join(lines) + "\n"
     return found

@@ -2,6 +2,4 @@
 
 from tensorlike.as_torch.namespaces._C import *
 from tensorlike.as_torch.namespaces._C import _FROM as _FROM
-from tensorlike.as_torch.namespaces._C import _TensorBase as _TensorBase
-from tensorlike.as_torch.namespaces._C import _get_tracing_state as _get_tracing_state
-from tensorlike.as_torch.namespaces._C import _log_api_usage_once as _log_api_usage_once
+from tensorlike.as_torch.namespaces._C import __all__ as __all__

@@ -3,6 +3,7 @@
 from tensorlike.as_torch.namespaces.__config__ import *
 from tensorlike.as_torch.namespaces.__config__ import _BLAS_THREADS as _BLAS_THREADS
 from tensorlike.as_torch.namespaces.__config__ import _OPTIONAL as _OPTIONAL
+from tensorlike.as_torch.namespaces.__config__ import __all__ as __all__
 from tensorlike.as_torch.namespaces.__config__ import _allocator as _allocator
 from tensorlike.as_torch.namespaces.__config__ import _blas as _blas
 from tensorlike.as_torch.namespaces.__config__ import _blas_threads as _blas_threads

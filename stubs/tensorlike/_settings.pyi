@@ -3,4 +3,5 @@
 from tensorlike.as_torch.namespaces._settings import *
 from tensorlike.as_torch.namespaces._settings import _DEBUG_MODES as _DEBUG_MODES
 from tensorlike.as_torch.namespaces._settings import _PRECISIONS as _PRECISIONS
+from tensorlike.as_torch.namespaces._settings import __all__ as __all__
 from tensorlike.as_torch.namespaces._settings import _kept as _kept

@@ -2,4 +2,5 @@
 
 from tensorlike.as_torch.namespaces.accelerator import *
 from tensorlike.as_torch.namespaces.accelerator import _DeviceLike as _DeviceLike
+from tensorlike.as_torch.namespaces.accelerator import __all__ as __all__
 from tensorlike.as_torch.namespaces.accelerator import _check as _check

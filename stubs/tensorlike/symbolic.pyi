@@ -2,4 +2,5 @@
 
 from tensorlike.as_torch.namespaces.symbolic import *
 from tensorlike.as_torch.namespaces.symbolic import _Symbolic as _Symbolic
+from tensorlike.as_torch.namespaces.symbolic import __all__ as __all__
 from tensorlike.as_torch.namespaces.symbolic import _checked as _checked

@@ -4,4 +4,6 @@ from tensorlike.as_torch.namespaces.torch_version import *
 from tensorlike.as_torch.namespaces.torch_version import _Key as _Key
 from tensorlike.as_torch.namespaces.torch_version import _PRE as _PRE
 from tensorlike.as_torch.namespaces.torch_version import _VERSION as _VERSION
+from tensorlike.as_torch.namespaces.torch_version import __all__ as __all__
+from tensorlike.as_torch.namespaces.torch_version import __version__ as __version__
 from tensorlike.as_torch.namespaces.torch_version import _key as _key

@@ -47,7 +47,7 @@ __all__ = [
 
 
 def from_blob(
-    address: int, shape: Sequence[int], strides: Sequence[int], kind: dtype, place: device, owner: object,
+    address: int, shape: Sequence[int], strides: Sequence[int], kind: dtype, place: device, owner: Any,
     requires: bool,
 ) -> Tensor:  # fmt: skip
     """Return a tensor on the memory at `address`, which lives as long as `owner`; strides are in elements."""

@@ -78,7 +78,7 @@ def safe_globals(safe_globals: Sequence[Any]) -> Iterator[None]:
         _safe[:] = before
 
 
-def _placing(map_location: Callable[..., Any] | dict[str, str] | Device | str | None) -> Callable[[Any, str], str]:
+def _placing(map_location: Callable[..., Any] | dict[str, str] | Device | str | int | None) -> Callable[[Any, str], str]:
     """Convert `map_location` to a function (storage, location) -> device."""
 
     def place(storage: Any, location: str) -> str:
@@ -293,7 +293,7 @@ def _check_other(beginning: bytes, size: int) -> None:
 @named_errors
 def load(
     f: Any,
-    map_location: Callable[..., Any] | dict[str, str] | Device | str | None = None,
+    map_location: Callable[..., Any] | dict[str, str] | Device | str | int | None = None,
     pickle_module: ModuleType | None = None,
     *,
     weights_only: bool | None = None,

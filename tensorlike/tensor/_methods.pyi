@@ -4,7 +4,7 @@
 import builtins
 import numpy as np
 from collections.abc import Callable, Iterator, Sequence
-from tensorlike.as_torch.namespaces import return_types
+from tensorlike import return_types
 from tensorlike.autograd.hooks import RemovableHandle
 from tensorlike.autograd.node import Node
 from tensorlike.dispatch.protocol import SupportsTorchFunction

@@ -2,5 +2,28 @@
 
 from tensorlike.as_torch.namespaces._dynamo.config import *
 from tensorlike.as_torch.namespaces._dynamo.config import _UNSET as _UNSET
+from tensorlike.as_torch.namespaces._dynamo.config import __all__ as __all__
 from tensorlike.as_torch.namespaces._dynamo.config import _patched as _patched
 from tensorlike.as_torch.namespaces._dynamo.config import _put as _put
+from tensorlike.as_torch.namespaces._dynamo.config import accumulated_cache_size_limit as accumulated_cache_size_limit
+from tensorlike.as_torch.namespaces._dynamo.config import accumulated_recompile_limit as accumulated_recompile_limit
+from tensorlike.as_torch.namespaces._dynamo.config import allow_unspec_int_on_nn_module as allow_unspec_int_on_nn_module
+from tensorlike.as_torch.namespaces._dynamo.config import assume_static_by_default as assume_static_by_default
+from tensorlike.as_torch.namespaces._dynamo.config import automatic_dynamic_shapes as automatic_dynamic_shapes
+from tensorlike.as_torch.namespaces._dynamo.config import cache_size_limit as cache_size_limit
+from tensorlike.as_torch.namespaces._dynamo.config import capture_dynamic_output_shape_ops as capture_dynamic_output_shape_ops
+from tensorlike.as_torch.namespaces._dynamo.config import capture_scalar_outputs as capture_scalar_outputs
+from tensorlike.as_torch.namespaces._dynamo.config import compiled_autograd as compiled_autograd
+from tensorlike.as_torch.namespaces._dynamo.config import disable as disable
+from tensorlike.as_torch.namespaces._dynamo.config import dynamic_shapes as dynamic_shapes
+from tensorlike.as_torch.namespaces._dynamo.config import error_on_recompile as error_on_recompile
+from tensorlike.as_torch.namespaces._dynamo.config import fail_on_recompile_limit_hit as fail_on_recompile_limit_hit
+from tensorlike.as_torch.namespaces._dynamo.config import force_parameter_static_shapes as force_parameter_static_shapes
+from tensorlike.as_torch.namespaces._dynamo.config import guard_nn_modules as guard_nn_modules
+from tensorlike.as_torch.namespaces._dynamo.config import inline_inbuilt_nn_modules as inline_inbuilt_nn_modules
+from tensorlike.as_torch.namespaces._dynamo.config import optimize_ddp as optimize_ddp
+from tensorlike.as_torch.namespaces._dynamo.config import recompile_limit as recompile_limit
+from tensorlike.as_torch.namespaces._dynamo.config import specialize_float as specialize_float
+from tensorlike.as_torch.namespaces._dynamo.config import specialize_int as specialize_int
+from tensorlike.as_torch.namespaces._dynamo.config import suppress_errors as suppress_errors
+from tensorlike.as_torch.namespaces._dynamo.config import verbose as verbose

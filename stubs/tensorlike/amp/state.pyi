@@ -3,6 +3,7 @@
 from tensorlike.as_torch.namespaces.amp.state import *
 from tensorlike.as_torch.namespaces.amp.state import _Autocasting as _Autocasting
 from tensorlike.as_torch.namespaces.amp.state import _UNCHANGED as _UNCHANGED
+from tensorlike.as_torch.namespaces.amp.state import __all__ as __all__
 from tensorlike.as_torch.namespaces.amp.state import _cast as _cast
 from tensorlike.as_torch.namespaces.amp.state import _eligible as _eligible
 from tensorlike.as_torch.namespaces.amp.state import _end as _end

@@ -2,3 +2,5 @@
 
 from tensorlike.as_torch.namespaces.backends import *
 from tensorlike.as_torch.namespaces.backends import _FLAGS as _FLAGS
+from tensorlike.as_torch.namespaces.backends import __all__ as __all__
+from tensorlike.as_torch.namespaces.backends import fp32_precision as fp32_precision

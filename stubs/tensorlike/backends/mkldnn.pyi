@@ -2,4 +2,9 @@
 
 from tensorlike.as_torch.namespaces.backends.mkldnn import *
 from tensorlike.as_torch.namespaces.backends.mkldnn import _FLAGS as _FLAGS
+from tensorlike.as_torch.namespaces.backends.mkldnn import __all__ as __all__
 from tensorlike.as_torch.namespaces.backends.mkldnn import _module as _module
+from tensorlike.as_torch.namespaces.backends.mkldnn import allow_tf32 as allow_tf32
+from tensorlike.as_torch.namespaces.backends.mkldnn import deterministic as deterministic
+from tensorlike.as_torch.namespaces.backends.mkldnn import enabled as enabled
+from tensorlike.as_torch.namespaces.backends.mkldnn import fp32_precision as fp32_precision

@@ -2,4 +2,6 @@
 
 from tensorlike.as_torch.namespaces.backends.nnpack import *
 from tensorlike.as_torch.namespaces.backends.nnpack import _FLAGS as _FLAGS
+from tensorlike.as_torch.namespaces.backends.nnpack import __all__ as __all__
 from tensorlike.as_torch.namespaces.backends.nnpack import _module as _module
+from tensorlike.as_torch.namespaces.backends.nnpack import enabled as enabled

@@ -4,5 +4,8 @@ from tensorlike.as_torch.namespaces.backends.opt_einsum import *
 from tensorlike.as_torch.namespaces.backends.opt_einsum import _EinsumModule as _EinsumModule
 from tensorlike.as_torch.namespaces.backends.opt_einsum import _FLAGS as _FLAGS
 from tensorlike.as_torch.namespaces.backends.opt_einsum import _STRATEGIES as _STRATEGIES
+from tensorlike.as_torch.namespaces.backends.opt_einsum import __all__ as __all__
 from tensorlike.as_torch.namespaces.backends.opt_einsum import _checked as _checked
 from tensorlike.as_torch.namespaces.backends.opt_einsum import _module as _module
+from tensorlike.as_torch.namespaces.backends.opt_einsum import enabled as enabled
+from tensorlike.as_torch.namespaces.backends.opt_einsum import strategy as strategy

@@ -2,3 +2,6 @@
 
 from tensorlike.as_torch.namespaces.backends.quantized import *
 from tensorlike.as_torch.namespaces.backends.quantized import _QuantizedModule as _QuantizedModule
+from tensorlike.as_torch.namespaces.backends.quantized import __all__ as __all__
+from tensorlike.as_torch.namespaces.backends.quantized import engine as engine
+from tensorlike.as_torch.namespaces.backends.quantized import supported_engines as supported_engines

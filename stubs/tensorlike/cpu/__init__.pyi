@@ -2,3 +2,4 @@
 
 from tensorlike.as_torch.namespaces.cpu import *
 from tensorlike.as_torch.namespaces.cpu import _STREAM as _STREAM
+from tensorlike.as_torch.namespaces.cpu import __all__ as __all__

@@ -2,4 +2,5 @@
 
 from tensorlike.as_torch.namespaces.cuda import *
 from tensorlike.as_torch.namespaces.cuda import _ANY as _ANY
+from tensorlike.as_torch.namespaces.cuda import __all__ as __all__
 from tensorlike.as_torch.namespaces.cuda import _chosen as _chosen

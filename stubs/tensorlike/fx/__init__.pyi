@@ -2,3 +2,4 @@
 
 from tensorlike.as_torch.namespaces.fx import *
 from tensorlike.as_torch.namespaces.fx import _T as _T
+from tensorlike.as_torch.namespaces.fx import __all__ as __all__

@@ -2,4 +2,5 @@
 
 from tensorlike.as_torch.namespaces.jit.type_checks import *
 from tensorlike.as_torch.namespaces.jit.type_checks import _CONTAINERS as _CONTAINERS
+from tensorlike.as_torch.namespaces.jit.type_checks import __all__ as __all__
 from tensorlike.as_torch.namespaces.jit.type_checks import _matches as _matches

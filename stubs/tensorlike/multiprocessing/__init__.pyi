@@ -2,6 +2,7 @@
 
 from tensorlike.as_torch.namespaces.multiprocessing import *
 from tensorlike.as_torch.namespaces.multiprocessing import _STRATEGIES as _STRATEGIES
+from tensorlike.as_torch.namespaces.multiprocessing import __all__ as __all__
 from tensorlike.as_torch.namespaces.multiprocessing import _get_thread_name as _get_thread_name
 from tensorlike.as_torch.namespaces.multiprocessing import _set_thread_name as _set_thread_name
 from tensorlike.as_torch.namespaces.multiprocessing import _strategy as _strategy

@@ -2,7 +2,7 @@
 
 import builtins
 from collections.abc import Sequence
-from tensorlike.as_torch.namespaces import return_types
+from tensorlike import return_types
 from tensorlike.dispatch.protocol import SupportsTorchFunction
 from tensorlike.tensor.dtypes import dtype as Dtype
 from tensorlike.tensor.tensor import Tensor

@@ -29,7 +29,7 @@ from .checks import (
 from .solving import check_system, solve_triangles, solve_triangular
 
 if TYPE_CHECKING:
-    from tensorlike.as_torch.namespaces import return_types
+    from tensorlike import return_types
 
 
 # ------------------------------------------------------------------------------------------------------------------- QR

@@ -18,7 +18,7 @@ from .solving import inv_ex
 from .spectral import svd
 
 if TYPE_CHECKING:
-    from tensorlike.as_torch.namespaces import return_types
+    from tensorlike import return_types
 
 
 @primitive(namespace=NAMESPACE, method=False, out=True)

@@ -17,7 +17,7 @@ from .checks import NAMESPACE, converging, into_each
 from .norms import check_tolerances, tolerance
 
 if TYPE_CHECKING:
-    from tensorlike.as_torch.namespaces import return_types
+    from tensorlike import return_types
 
 
 # ------------------------------------------------------------------------------------------------------- pseudoinverses

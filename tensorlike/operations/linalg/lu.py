@@ -31,7 +31,7 @@ from .checks import (
 from .solving import solve_triangular
 
 if TYPE_CHECKING:
-    from tensorlike.as_torch.namespaces import return_types
+    from tensorlike import return_types
 
 
 # ------------------------------------------------------------------------------------------------------------ factoring

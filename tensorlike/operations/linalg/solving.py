@@ -30,7 +30,7 @@ from .checks import (
 )
 
 if TYPE_CHECKING:
-    from tensorlike.as_torch.namespaces import return_types
+    from tensorlike import return_types
 
 
 # ------------------------------------------------------------------------------------------------------------- inverses

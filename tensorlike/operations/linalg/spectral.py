@@ -31,7 +31,7 @@ from .decompositions import qr
 from .solving import solve_matrices
 
 if TYPE_CHECKING:
-    from tensorlike.as_torch.namespaces import return_types
+    from tensorlike import return_types
 
 # ------------------------------------------------------------------------------------------------------ singular values
 

@@ -19,7 +19,7 @@ from ..shared import no_derivative, not_implemented, require_tensor
 from .axes import is_half, unsupported, whole
 
 if TYPE_CHECKING:
-    from tensorlike.as_torch.namespaces import return_types
+    from tensorlike import return_types
 
 
 _FLOATS = ("float32", "float64")

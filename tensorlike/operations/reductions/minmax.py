@@ -24,7 +24,7 @@ from ..shared import require_tensor
 from .axes import nonempty, one_axis, reduced_axes, restored, unsupported
 
 if TYPE_CHECKING:
-    from tensorlike.as_torch.namespaces import return_types
+    from tensorlike import return_types
 
 
 _INT64 = np.dtype(np.int64)

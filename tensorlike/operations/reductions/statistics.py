@@ -33,7 +33,7 @@ from .axes import (
 from .minmax import evenly
 
 if TYPE_CHECKING:
-    from tensorlike.as_torch.namespaces import return_types
+    from tensorlike import return_types
 
 _INT64 = np.dtype(np.int64)
 _FLOAT32 = np.dtype(np.float32)
