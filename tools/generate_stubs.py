@@ -507,7 +507,8 @@ def of_namespaces() -> dict[Path, str]:
                 names.add(node.target.id)
         # What `import *` leaves out.
         public = getattr(importlib.import_module(module.replace(".as_torch.namespaces", "")), "__all__", names)
-        private = sorted(name for name in names - {*public, "__getattr__"} if name != "_")
+        # Generated stubs hold nothing else.
+        private = [] if path.with_suffix(".pyi").exists() else sorted(names - set(public))
         lines = [f"from {module} import *", *(f"from {module} import {name} as {name}" for name in private)]
         found[STUBS_OF_NAMESPACES / inner.with_suffix(".pyi")] = HEADER + "\n" + "\n".join(lines) + "\n"
     return found

@@ -3,3 +3,4 @@
 from tensorlike.as_torch.namespaces._C import *
 from tensorlike.as_torch.namespaces._C import _FROM as _FROM
 from tensorlike.as_torch.namespaces._C import __all__ as __all__
+from tensorlike.as_torch.namespaces._C import __getattr__ as __getattr__

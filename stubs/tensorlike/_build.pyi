@@ -2,6 +2,7 @@
 
 from tensorlike.as_torch.namespaces._build import *
 from tensorlike.as_torch.namespaces._build import __all__ as __all__
+from tensorlike.as_torch.namespaces._build import __getattr__ as __getattr__
 from tensorlike.as_torch.namespaces._build import _boolean as _boolean
 from tensorlike.as_torch.namespaces._build import _is_all_true as _is_all_true
 from tensorlike.as_torch.namespaces._build import _is_any_true as _is_any_true

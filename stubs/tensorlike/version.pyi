@@ -2,3 +2,4 @@
 
 from tensorlike.as_torch.namespaces.version import *
 from tensorlike.as_torch.namespaces.version import __all__ as __all__
+from tensorlike.as_torch.namespaces.version import __getattr__ as __getattr__

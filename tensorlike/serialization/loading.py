@@ -78,7 +78,9 @@ def safe_globals(safe_globals: Sequence[Any]) -> Iterator[None]:
         _safe[:] = before
 
 
-def _placing(map_location: Callable[..., Any] | dict[str, str] | Device | str | int | None) -> Callable[[Any, str], str]:
+def _placing(
+    map_location: Callable[..., Any] | dict[str, str] | Device | str | int | None,
+) -> Callable[[Any, str], str]:
     """Convert `map_location` to a function (storage, location) -> device."""
 
     def place(storage: Any, location: str) -> str:

@@ -3,3 +3,4 @@
 from tensorlike.as_torch.namespaces.cpu import *
 from tensorlike.as_torch.namespaces.cpu import _STREAM as _STREAM
 from tensorlike.as_torch.namespaces.cpu import __all__ as __all__
+from tensorlike.as_torch.namespaces.cpu import __getattr__ as __getattr__

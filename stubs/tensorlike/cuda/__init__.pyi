@@ -3,4 +3,5 @@
 from tensorlike.as_torch.namespaces.cuda import *
 from tensorlike.as_torch.namespaces.cuda import _ANY as _ANY
 from tensorlike.as_torch.namespaces.cuda import __all__ as __all__
+from tensorlike.as_torch.namespaces.cuda import __getattr__ as __getattr__
 from tensorlike.as_torch.namespaces.cuda import _chosen as _chosen

@@ -298,7 +298,7 @@ def pow(xp: Namespace, input: Array | Number, exponent: Array | Number) -> Array
     return xp.power(input, exponent)  # type: ignore[no-any-return]
 
 
-def _power_of_base(grad: Any, input: Any, exponent: Any) -> Any:
+def _power_of_base(grad: Tensor, input: Tensor, exponent: Tensor | float | complex) -> Any:
     if is_number(exponent):
         if exponent == 0:
             return zeros_like(grad)

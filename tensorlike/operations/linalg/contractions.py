@@ -47,7 +47,7 @@ def kron(xp: Namespace, input: Array, other: Array) -> Array:
     return result.reshape([n * m for n, m in zip(sizes[::2], sizes[1::2])])  # type: ignore[no-any-return]
 
 
-def _kron_gradient(grad: Tensor, other: Any, shape: Any, *, first: bool) -> Any:
+def _kron_gradient(grad: Tensor, other: Tensor, shape: tuple[int, ...], *, first: bool) -> Any:
     """Return the gradient of one factor, the other being `other`."""
     mine = _interleaved(tuple(shape), tuple(other.shape), first=first)
     theirs = _interleaved(tuple(other.shape), tuple(shape), first=not first)
@@ -228,7 +228,7 @@ def cross(xp: Namespace, input: Array, other: Array, dim: int | None = None) -> 
     return result
 
 
-def _cross_gradient(first: Any, second: Any, shape: tuple[int, ...], dim: int | None) -> Any:
+def _cross_gradient(first: Tensor, second: Tensor, shape: tuple[int, ...], dim: int | None) -> Any:
     return first.cross(second, dim=_cross_dim_of(shape, dim))
 
 

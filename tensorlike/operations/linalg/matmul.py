@@ -121,7 +121,7 @@ def check_matrix_vector(function: str, matrix: Array, vector: Array, input_ndim:
 # ------------------------------------------------------------------------------------------------- shared by formulas
 
 
-def adjoint(tensor: Any) -> Any:
+def adjoint(tensor: Tensor) -> Any:
     """Return the conjugate transpose of a matrix, or of each matrix of a batch."""
     return conj(tensor).transpose(-2, -1)
 
@@ -180,7 +180,7 @@ def _check_matmul(first: Array, second: Array) -> None:
             )  # fmt: skip
 
 
-def _grad_first(grad: Any, other: Any, input_shape: tuple[int, ...]) -> Any:
+def _grad_first(grad: Tensor, other: Tensor, input_shape: tuple[int, ...]) -> Any:
     if len(input_shape) == 1:
         if other._tl_data.ndim == 1:
             return grad * conj(other)
@@ -197,7 +197,7 @@ def _grad_first(grad: Any, other: Any, input_shape: tuple[int, ...]) -> Any:
     return grad.matmul(adjoint(other))
 
 
-def _grad_second(grad: Any, input: Any, other_shape: Any) -> Any:
+def _grad_second(grad: Tensor, input: Tensor, other_shape: tuple[int, ...]) -> Any:
     if len(other_shape) == 1:
         if input._tl_data.ndim == 1:
             return grad * conj(input)
@@ -383,7 +383,7 @@ def inner(xp: Namespace, input: Array, other: Array) -> Array:
     return product(xp, left, right.T).reshape(input.shape[:-1] + other.shape[:-1])
 
 
-def _inner_grad_first(grad: Any, other: Any, input_shape: Any) -> Any:
+def _inner_grad_first(grad: Tensor, other: Tensor, input_shape: tuple[int, ...]) -> Any:
     if not input_shape or _is_zero_dim(other):
         return grad * conj(other)
     rows = math.prod(input_shape[:-1])
@@ -391,7 +391,7 @@ def _inner_grad_first(grad: Any, other: Any, input_shape: Any) -> Any:
     return grad.reshape(rows, right.shape[0]).mm(right).reshape(tuple(input_shape))
 
 
-def _inner_grad_second(grad: Any, input: Any, other_shape: Any) -> Any:
+def _inner_grad_second(grad: Tensor, input: Tensor, other_shape: tuple[int, ...]) -> Any:
     if not other_shape or _is_zero_dim(input):
         return grad * conj(input)
     rows = math.prod(other_shape[:-1])
@@ -509,7 +509,7 @@ derivatives(
 )
 
 
-def _linear_grad_input(grad: Any, weight: Any) -> Any:
+def _linear_grad_input(grad: Tensor, weight: Tensor) -> Any:
     if weight._tl_data.ndim == 1:
         return grad.unsqueeze(-1) * conj(weight)
     return grad.matmul(conj(weight))

@@ -41,7 +41,7 @@ _ERF_ARGUMENT = 0.3275911 * _SQRT_HALF
 _ERF_COEFFICIENTS = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
 
 
-def _normal(xp: Namespace, x: Any) -> tuple[Any, Any]:
+def _normal(xp: Namespace, x: Array) -> tuple[Any, Any]:
     """Return the normal distribution function at `x`, and `exp(-x * x / 2)`."""
     bell = xp.exp(x * x * -0.5)
     if x.dtype.itemsize != 4 or x.ndim == 0:

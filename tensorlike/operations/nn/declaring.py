@@ -172,7 +172,7 @@ def masked_at_most(xp: Namespace, array: Array, values: Array, limit: int) -> Ar
     return result
 
 
-def chosen(xp: Namespace, condition: Any, array: Any, other: Array) -> Array:
+def chosen(xp: Namespace, condition: Array, array: Array, other: Array) -> Array:
     """Return `array` where `condition`, `other` elsewhere: see Note [Choosing without branches]."""
     if not _by_bits(xp, condition, array, other):
         return xp.where(condition, array, other)

@@ -29,7 +29,7 @@ from .separable import keeping_format
 # `ReLU(inplace=True)` does.
 
 
-def _standardized(xp: Namespace, x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any, Any]:
+def _standardized(xp: Namespace, x: Array, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any, Any]:
     """Standardize `x`; return it with the mean, the inverse standard deviation and the variance."""
     count = math.prod(x.shape[a] for a in axes)
     rows = rows_of_last(x) if axes == (x.ndim - 1,) else None
@@ -47,7 +47,7 @@ def _standardized(xp: Namespace, x: Any, axes: tuple[int, ...], eps: float) -> t
     return centered, mean, inverse, variance
 
 
-def _along_channels(array: Any, ndim: int) -> Any:
+def _along_channels(array: Array, ndim: int) -> Any:
     return array.reshape((1, -1, *(1 for _ in range(ndim - 2))))
 
 
@@ -266,7 +266,7 @@ def _batch_norm_op(
     return formatted(narrowed(_affine(channels, scale, shift), input), input), mean, inverse
 
 
-def _channel_dot(xp: Namespace, a: Any, b: Any) -> Array:
+def _channel_dot(xp: Namespace, a: Array, b: Array | None) -> Array:
     """Return for each channel the sum of `a`, or of `a * b` without storing the product."""
     if a.ndim == 2:
         return a.sum(axis=0) if b is None else xp.einsum("ij,ij->j", a, b)  # type: ignore[no-any-return]
@@ -442,7 +442,7 @@ def instance_normalized(
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     count, channels = shape[:2]
 
-    def repeated(tensor: Any) -> Any:
+    def repeated(tensor: Tensor | None) -> Any:
         return None if tensor is None else tensor.repeat(count)
 
     mean, variance = repeated(running_mean), repeated(running_var)

@@ -75,7 +75,7 @@ def crop(array: Any, pads: Pads, shape: Sequence[int]) -> Array:
     return array[(..., *(slice(b, b + n) for (b, _), n in zip(pads, shape)))]  # type: ignore[no-any-return]
 
 
-def windows(xp: Namespace, array: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> Any:
+def windows(xp: Namespace, array: Array, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> Any:
     """Return a view of the shape (..., *kernel, *out): the windows over the last dimensions of `array`."""
     count = len(kernel)
     lead = array.shape[: array.ndim - count]
