@@ -575,9 +575,9 @@ record_view(ViewData *data, PyObject *view, int which, PyObject *const *args, Py
 }
 
 static PyObject *
-handle_view(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+handle_view(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *Py_UNUSED(keywords))
 {
-    if (count < 1 || (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0)) {
+    if (count < 1) {
         return LEFT_TO_PYTHON;
     }
     PyArrayObject *array = plain_array(args[0]);
