@@ -132,6 +132,13 @@ class Softmax(NamedTuple):
         core.attach_softmax(function, np.exp, np.true_divide, rows, _LARGEST, _recording(self.records))
 
 
+class Assignment(NamedTuple):
+    """A value written to the view of a basic index."""
+
+    def attach(self, function: Any, form: Form) -> None:
+        core.attach_assignment(function)
+
+
 class Copy(NamedTuple):
     """The same elements without the history, of a kind that copies.c knows."""
 
@@ -161,6 +168,7 @@ def _families() -> Mapping[Any, Family]:
     declared = basic.declared
     found: dict[Callable[..., Any], Family] = {
         getitem._getitem: View("indexed", (basic.select_view, basic.slice_view, basic.unsqueeze_view, basic.alias)),
+        getitem._setitem: Assignment(),
         reshaping.reshape: View("reshaped"),
         reshaping.view: View("reshaped", (declared(reshaping._view),)),
         reshaping.flatten: View("merged", (declared(reshaping.reshape),)),
@@ -204,9 +212,10 @@ def _families() -> Mapping[Any, Family]:
 def attach(function: Any, form: Form) -> bool:
     """Give `function`, a function of the core, the handler of the family of `form`; return whether there is one.
 
-    In-place forms have none.
+    In-place forms of other operations have none.
     """
-    family = None if form.inplace else _families().get(form.operation)
+    other = form.inplace and form is not form.operation.forms[0]
+    family = None if other else _families().get(form.operation)
     if family is None:
         return False
     family.attach(function, form)

@@ -238,6 +238,7 @@ def _calls_of_core() -> dict[str, Work]:
         ("attach_product", (np.matmul, np.add, (float32,), ((2, 2),), False, 1, len)),
         ("attach_softmax", (np.exp, np.true_divide, rows, 1, len)),
         ("attach_join", (False, len)),
+        ("attach_assignment", ()),
         ("attach_choice", (len,)),
         ("attach_copy", ("copied", len)),
     ]:

@@ -29,6 +29,7 @@ CASES = [
     *((f, calls.product_call) for f in calls.PRODUCTS),
     *((f, calls.join_call) for f in calls.JOINS),
     *((f, calls.copy_call) for f in calls.COPIES),
+    *((f, calls.assign_call) for f in calls.ASSIGNMENTS),
 ]
 
 
