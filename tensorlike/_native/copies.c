@@ -1,22 +1,12 @@
 /* The same elements without the history: on the same memory, in a copy, and as a Python number. */
 #include "families.h"
 
-static bool
-takes_one(PyObject *const *args, Py_ssize_t count, PyObject *keywords, PyArrayObject **array)
-{
-    if (count != 1 || (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0)) {
-        return false;
-    }
-    *array = plain_array(args[0]);
-    return *array != NULL;
-}
-
 /* `detached` in tensor/memory/views.py. */
 static PyObject *
-handle_detached(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+handle_detached(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count, PyObject *Py_UNUSED(keywords))
 {
-    PyArrayObject *array;
-    if (!takes_one(args, count, keywords, &array)) {
+    PyArrayObject *array = count == 1 ? plain_array(args[0]) : NULL;
+    if (array == NULL) {
         return LEFT_TO_PYTHON;
     }
     TensorObject *source = as_tensor(args[0]);
@@ -39,10 +29,10 @@ handle_detached(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize
 }
 
 static PyObject *
-handle_number(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+handle_number(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count, PyObject *Py_UNUSED(keywords))
 {
-    PyArrayObject *array;
-    if (!takes_one(args, count, keywords, &array) || PyArray_SIZE(array) != 1 ||
+    PyArrayObject *array = count == 1 ? plain_array(args[0]) : NULL;
+    if (array == NULL || PyArray_SIZE(array) != 1 ||
         !PyTypeNum_ISNUMBER(PyArray_TYPE(array))) {
         return LEFT_TO_PYTHON;
     }
@@ -50,10 +40,10 @@ handle_number(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t
 }
 
 static PyObject *
-handle_copy(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+handle_copy(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *Py_UNUSED(keywords))
 {
-    PyArrayObject *array;
-    if (!takes_one(args, count, keywords, &array) || !is_tidy(array) || PyArray_SIZE(array) == 0 ||
+    PyArrayObject *array = count == 1 ? plain_array(args[0]) : NULL;
+    if (array == NULL || !is_tidy(array) || PyArray_SIZE(array) == 0 ||
         PyArray_NBYTES(array) > 1 << 16) {
         return LEFT_TO_PYTHON;
     }

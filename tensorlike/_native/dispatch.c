@@ -408,7 +408,12 @@ dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t given_coun
     if (clear) {
         PyObject *inheriting = PyTuple_GET_ITEM(plan, PLAN_DEFAULT);
         if (inheriting != Py_None) {
-            if (self->inherited != NULL && PyType_Check(inheriting) && !by_name) {
+            PyObject *places[MOST_PARAMETERS];
+            if (self->inherited != NULL && by_name) {
+                given_count = bind_arguments(self, args, given_count, keywords, places);
+                args = places;
+            }
+            if (self->inherited != NULL && PyType_Check(inheriting) && given_count >= 0) {
                 result = self->inherited(self, (PyTypeObject *)inheriting, args, given_count);
             }
             goto done;
@@ -468,7 +473,7 @@ answer_default(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_
     }
     PyTypeObject *type = (PyTypeObject *)args[0];
     FunctionObject *function = (FunctionObject *)args[1];
-    if (function->inherited == NULL) {
+    if (function->inherited == NULL || PyTuple_GET_SIZE(args[3]) > function->most) {
         return LEFT_TO_PYTHON;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[2]); i++) {
@@ -488,16 +493,11 @@ answer_default(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_
     return result;
 }
 
-static void
-nothing_to_free(void *Py_UNUSED(data))
-{
-}
-
 /* default_implementation(function): has `Tensor.__torch_function__`, a function of the core, answered here. */
 static PyObject *
 default_implementation(PyObject *Py_UNUSED(module), PyObject *function)
 {
-    if (set_handler(function, answer_default, NULL, nothing_to_free, NULL) < 0) {
+    if (set_handler(function, answer_default, NULL, NULL, NULL) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;

@@ -61,9 +61,7 @@ is_readable(PyObject *value)
     return PyArray_TYPE(array) < NPY_OBJECT && PyArray_ISBEHAVED_RO(array);
 }
 
-/* Store a Python number as an element of a type. Returns false where NumPy would give the result another type, raise an
- * error, or take a way of its own. */
-static bool
+bool
 store_number(PyObject *number, int type, char *to)
 {
     double real;
@@ -109,7 +107,8 @@ store_number(PyObject *number, int type, char *to)
 #undef STORE_WHOLE
     }
     else {
-        return false;
+        *(npy_bool *)to = number == Py_True;
+        return type == NPY_BOOL && PyBool_Check(number);
     }
     switch (type) {
     case NPY_FLOAT: *(npy_float *)to = (npy_float)real; break;
@@ -263,7 +262,25 @@ typedef struct {
     Kernel kernel;
     bool numbers;           /* the second operand may be a number */
     bool numbers_of_floats; /* only beside floating-point elements: a comparison */
+    bool scales;            /* a third argument is the factor of the second operand */
+    Kernel product;         /* of that factor and the operand */
 } Elementwise;
+
+/* Return the array of the second operand times its factor, a new reference; NULL with an exception, or LEFT_TO_PYTHON.
+ * A number is left, which gets the dtype of the other operand first. */
+static PyObject *
+scaled(const Elementwise *of, PyObject *array, PyObject *factor)
+{
+    if (array == NULL || !PyArray_CheckExact(array) ||
+        (PyFloat_CheckExact(factor) && strchr("fc", PyArray_DESCR((PyArrayObject *)array)->kind) == NULL)) {
+        return LEFT_TO_PYTHON;
+    }
+    if (PyFloat_CheckExact(factor) && PyFloat_AS_DOUBLE(factor) == 1.0) {
+        return Py_NewRef(array); /* The product of a complex infinity is another one. */
+    }
+    bool is_number = PyFloat_CheckExact(factor) || PyLong_CheckExact(factor);
+    return is_number ? run_kernel(&of->product, array, factor, NULL) : LEFT_TO_PYTHON;
+}
 
 /* Whether a result of this operand may get a node. Views are tracked, since their base may get a history; without one
  * their results need no recorder. */
@@ -276,7 +293,7 @@ may_be_recorded(TensorObject *tensor)
 /* Return the array of a call, LEFT_TO_PYTHON, or NULL with an exception. `*tracked` says whether it is to be recorded.
  */
 static PyObject *
-compute(FunctionObject *self, PyObject *const *args, bool inherited, bool *tracked)
+compute(FunctionObject *self, PyObject *const *args, Py_ssize_t count, bool inherited, bool *tracked)
 {
     Elementwise *of = self->data;
     PyObject *a = as_tensor(args[0])->data, *b = NULL;
@@ -305,12 +322,29 @@ compute(FunctionObject *self, PyObject *const *args, bool inherited, bool *track
     if (*tracked && self->recorder == NULL) {
         return LEFT_TO_PYTHON;
     }
-    return run_kernel(&of->kernel, a, b, NULL);
+    if (count == of->kernel.inputs) {
+        return run_kernel(&of->kernel, a, b, NULL);
+    }
+    PyObject *term = scaled(of, b, args[2]);
+    if (term == NULL || term == LEFT_TO_PYTHON) {
+        return term;
+    }
+    PyObject *result = run_kernel(&of->kernel, a, term, NULL);
+    Py_DECREF(term);
+    return result;
+}
+
+/* Whether a call has so many arguments as there are operands, and perhaps a factor of the second one behind them. */
+static inline bool
+takes_as_many(const Elementwise *of, Py_ssize_t count)
+{
+    return count == of->kernel.inputs || (of->scales && count == 3);
 }
 
 /* Return the tensor of class `type` for the array that `compute` returned. */
 static PyObject *
-tensor_for(FunctionObject *self, PyTypeObject *type, PyObject *array, PyObject *const *args, bool tracked)
+tensor_for(FunctionObject *self, PyTypeObject *type, PyObject *array, PyObject *const *args, Py_ssize_t count,
+           bool tracked)
 {
     if (array == LEFT_TO_PYTHON || array == NULL) {
         return array;
@@ -318,66 +352,71 @@ tensor_for(FunctionObject *self, PyTypeObject *type, PyObject *array, PyObject *
     if (!tracked) {
         return new_tensor_of(type, array);
     }
-    return self->recorder(self, type, array, args, ((Elementwise *)self->data)->kernel.inputs);
+    return self->recorder(self, type, array, args, (int)count);
 }
 
 static PyObject *
-answer_elementwise(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+answer_elementwise(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *Py_UNUSED(keywords))
 {
-    Elementwise *of = self->data;
-    if (count != of->kernel.inputs || (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0) ||
-        !is_plain_tensor(args[0])) {
+    if (!takes_as_many(self->data, count) || !is_plain_tensor(args[0])) {
         return LEFT_TO_PYTHON;
     }
     bool tracked;
-    PyObject *array = compute(self, args, false, &tracked);
-    return tensor_for(self, provided.tensor, array, args, tracked);
+    PyObject *array = compute(self, args, count, false, &tracked);
+    return tensor_for(self, provided.tensor, array, args, count, tracked);
 }
 
 static PyObject *
 answer_inherited(FunctionObject *self, PyTypeObject *type, PyObject *const *args, Py_ssize_t count)
 {
-    Elementwise *of = self->data;
-    if (count != of->kernel.inputs || !is_tensor(args[0]) || !can_make(type)) {
+    if (!takes_as_many(self->data, count) || !is_tensor(args[0]) || !can_make(type)) {
         return LEFT_TO_PYTHON;
     }
     bool tracked =
-        is_tracked(as_tensor(args[0])) || (count == 2 && is_tensor(args[1]) && is_tracked(as_tensor(args[1])));
+        is_tracked(as_tensor(args[0])) || (count > 1 && is_tensor(args[1]) && is_tracked(as_tensor(args[1])));
     if (tracked && type->tp_basicsize != provided.tensor->tp_basicsize && is_recording()) {
         return LEFT_TO_PYTHON; /* A class with slots of its own: `retyped` makes its recorded tensors. */
     }
-    PyObject *array = compute(self, args, true, &tracked);
-    return tensor_for(self, type, array, args, tracked);
+    PyObject *array = compute(self, args, count, true, &tracked);
+    return tensor_for(self, type, array, args, count, tracked);
+}
+
+/* Where the elements of an array begin and end in memory. */
+static void
+find_extent(PyArrayObject *array, char **low, char **high)
+{
+    *low = PyArray_BYTES(array);
+    *high = *low + PyArray_ITEMSIZE(array);
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        npy_intp reach = (PyArray_DIM(array, i) - 1) * PyArray_STRIDE(array, i);
+        *(reach < 0 ? low : high) += reach;
+    }
+}
+
+bool
+may_share(PyArrayObject *a, PyArrayObject *b)
+{
+    char *low[2], *high[2];
+    find_extent(a, &low[0], &high[0]);
+    find_extent(b, &low[1], &high[1]);
+    return PyArray_SIZE(a) > 0 && PyArray_SIZE(b) > 0 && low[0] < high[1] && low[1] < high[0];
 }
 
 /* Whether two arrays of one shape and type have elements at different places that share memory. `a` is contiguous. */
 static bool
 arrays_overlap(PyArrayObject *a, PyArrayObject *b)
 {
-    char *start = PyArray_BYTES(a), *end = start + PyArray_NBYTES(a);
-    if (PyArray_BYTES(b) == start && PyArray_IS_C_CONTIGUOUS(b)) {
-        return false; /* The same elements at the same places. */
-    }
-    char *low = PyArray_BYTES(b), *high = low + PyArray_ITEMSIZE(b);
-    for (int i = 0; i < PyArray_NDIM(b); i++) {
-        npy_intp reach = (PyArray_DIM(b, i) - 1) * PyArray_STRIDE(b, i);
-        if (reach < 0) {
-            low += reach;
-        }
-        else {
-            high += reach;
-        }
-    }
-    return low < end && start < high;
+    /* Not the same elements at the same places. */
+    return !(PyArray_BYTES(b) == PyArray_BYTES(a) && PyArray_IS_C_CONTIGUOUS(b)) && may_share(a, b);
 }
 
 /* Write the result of an in-place form into the array of its first operand. */
 static PyObject *
-answer_inplace(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+answer_inplace(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *Py_UNUSED(keywords))
 {
     Elementwise *of = self->data;
     int inputs = of->kernel.inputs;
-    if (count != inputs || (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0) || !is_plain_tensor(args[0])) {
+    if (!takes_as_many(of, count) || !is_plain_tensor(args[0])) {
         return LEFT_TO_PYTHON;
     }
     TensorObject *me = as_tensor(args[0]);
@@ -415,7 +454,12 @@ answer_inplace(FunctionObject *self, PyObject *const *args, Py_ssize_t count, Py
     if ((tracked && is_recording()) || is_inference(me)) {
         return LEFT_TO_PYTHON;
     }
-    PyObject *array = run_kernel(&of->kernel, a, b, (PyArrayObject *)a);
+    PyObject *term = count == inputs ? Py_XNewRef(b) : scaled(of, b, args[2]);
+    PyObject *array = term == LEFT_TO_PYTHON ? term : NULL;
+    if (array == NULL && (term != NULL || inputs == 1)) {
+        array = run_kernel(&of->kernel, a, term, (PyArrayObject *)a);
+        Py_XDECREF(term);
+    }
     if (array == NULL || array == LEFT_TO_PYTHON) {
         return array;
     }
@@ -429,22 +473,25 @@ free_elementwise(void *data)
     PyMem_Free(data);
 }
 
-/* elementwise(function, ufunc, kinds, boolean, numbers, inplace, inherits): has a function call the ufunc. */
+/* elementwise(function, ufunc, kinds, boolean, numbers, inplace, inherits, product): has a function call a ufunc.
+ * `product` is the ufunc by which a third argument multiplies the second operand, None where there is none. */
 static PyObject *
 elementwise(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *function, *ufunc;
+    PyObject *function, *ufunc, *product;
     const char *kinds;
     int boolean, numbers, inplace, inherits;
-    if (!PyArg_ParseTuple(args, "OOspppp:elementwise", &function, &ufunc, &kinds, &boolean, &numbers, &inplace,
-                          &inherits)) {
+    if (!PyArg_ParseTuple(args, "OOsppppO:elementwise", &function, &ufunc, &kinds, &boolean, &numbers, &inplace,
+                          &inherits, &product)) {
         return NULL;
     }
     Elementwise *of = PyMem_Calloc(1, sizeof(Elementwise));
     if (of == NULL) {
         return PyErr_NoMemory();
     }
-    if (fill_kernel(&of->kernel, ufunc, kinds, boolean) < 0) {
+    of->scales = product != Py_None;
+    if (fill_kernel(&of->kernel, ufunc, kinds, boolean) < 0 ||
+        (of->scales && fill_kernel(&of->product, product, "fciu", false) < 0)) {
         PyMem_Free(of);
         return NULL;
     }

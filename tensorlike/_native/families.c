@@ -170,32 +170,6 @@ as_ufunc(PyObject *value, int operands)
     return ufunc;
 }
 
-bool
-place_arguments(PyObject *names, PyObject *const *args, Py_ssize_t count, PyObject *keywords, PyObject **places)
-{
-    Py_ssize_t size = PyTuple_GET_SIZE(names);
-    if (count > size) {
-        return false;
-    }
-    for (Py_ssize_t i = 0; i < size; i++) {
-        places[i] = i < count ? args[i] : NULL;
-    }
-    Py_ssize_t extra = keywords == NULL ? 0 : PyTuple_GET_SIZE(keywords);
-    for (Py_ssize_t k = 0; k < extra; k++) {
-        /* Names in a call are interned, as these are: one that is not is left to Python. */
-        PyObject *name = PyTuple_GET_ITEM(keywords, k);
-        Py_ssize_t i = count;
-        while (i < size && PyTuple_GET_ITEM(names, i) != name) {
-            i++;
-        }
-        if (i == size) {
-            return false;
-        }
-        places[i] = args[count + k];
-    }
-    return true;
-}
-
 /* provide_families(size=, under_no_grad=): takes what C needs of the Python side. */
 static PyObject *
 provide_families(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)

@@ -154,8 +154,4 @@ bool find_loop(PyUFuncObject *ufunc, int in, int out, Loop *loop);
 /* Check that an argument is a ufunc with one result; NULL with an exception for anything else. */
 PyUFuncObject *as_ufunc(PyObject *value, int operands);
 
-/* Spread positional and keyword arguments over the places of the parameters `names`, a tuple of interned strings: NULL
- * for one that is absent. False for arguments that do not fit. The first `given` places are those of operands. */
-bool place_arguments(PyObject *names, PyObject *const *args, Py_ssize_t count, PyObject *keywords, PyObject **places);
-
 #endif

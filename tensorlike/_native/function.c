@@ -9,6 +9,14 @@
  * A library of thousands of public functions must not pay for the handlers of all of them at import. So a new function
  * has a handler that asks the Python side once, with `provided.prepare`, which sets the handler, the dispatch data and
  * the recorder of this function, or none of them.
+ *
+ * Note [Keywords become places]
+ * Handlers know places, not names. In front of them a call with keywords takes the form of a call by position, by
+ * the description that Python binds by, `Form.parameters`: keywords go to the places of their names, NumPy's among
+ * them, gaps get the defaults, and parameters that are keywords alone stand behind the others. What has its default at
+ * the end is as if it had not been passed. So `add(a, b, alpha=2)` has three places, which no call by position has: one
+ * with more arguments than there may be is Python's, as is one with a name that is not known, or twice. Types and modes
+ * see `args` and `kwargs` as they were passed, for dispatch gets the call as it was.
  */
 #include "native.h"
 
@@ -57,6 +65,81 @@ shorten_traceback(FunctionObject *self)
     PyErr_Restore(kind, error, PyException_GetTraceback(error));
 }
 
+/* The parameters of a public function, in their order. */
+typedef struct Parameters {
+    PyObject *names;    /* a tuple of interned strings: aliases too */
+    PyObject *defaults; /* a tuple with one of each parameter, MISSING for what must be given */
+    int positional;     /* how many of them may be passed by position */
+    int spread;         /* the place of the one that takes any number of arguments, or -1 */
+    int places[];       /* of the names */
+} Parameters;
+
+static void
+free_parameters(Parameters *parameters)
+{
+    if (parameters != NULL) {
+        Py_DECREF(parameters->names);
+        Py_DECREF(parameters->defaults);
+        PyMem_Free(parameters);
+    }
+}
+
+Py_ssize_t
+bind_arguments(const FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords,
+               PyObject **places)
+{
+    const Parameters *known = self->parameters;
+    if (known == NULL || count > known->positional) {
+        return -1;
+    }
+    Py_ssize_t most = PyTuple_GET_SIZE(known->defaults), named = PyTuple_GET_SIZE(known->names);
+    for (Py_ssize_t i = 0; i < most; i++) {
+        places[i] = i < count ? args[i] : NULL;
+    }
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(keywords); k++) {
+        /* Names in a call are interned, as these are: one that is not is left to Python. */
+        PyObject *name = PyTuple_GET_ITEM(keywords, k);
+        Py_ssize_t i = 0;
+        while (i < named && PyTuple_GET_ITEM(known->names, i) != name) {
+            i++;
+        }
+        if (i == named || places[known->places[i]] != NULL) {
+            return -1;
+        }
+        places[known->places[i]] = args[count + k];
+    }
+    Py_ssize_t last = most;
+    while (last > 0 && (places[last - 1] == NULL || places[last - 1] == PyTuple_GET_ITEM(known->defaults, last - 1))) {
+        last--;
+    }
+    if (known->spread >= 0 && last > known->spread) {
+        /* Nothing can stand behind any number of arguments; Python makes a tuple of another sequence. */
+        if (last > known->spread + 1 || !PyTuple_CheckExact(places[known->spread])) {
+            return -1;
+        }
+    }
+    for (Py_ssize_t i = count; i < last; i++) {
+        if (places[i] == NULL) {
+            places[i] = PyTuple_GET_ITEM(known->defaults, i);
+            if (places[i] == provided.missing) {
+                return -1;
+            }
+        }
+    }
+    return last;
+}
+
+static PyObject *
+ask_handler(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+    if (self->parameters == NULL || keywords == NULL || PyTuple_GET_SIZE(keywords) == 0) {
+        return count > self->most ? LEFT_TO_PYTHON : self->handler(self, args, count, keywords);
+    }
+    PyObject *places[MOST_PARAMETERS];
+    count = bind_arguments(self, args, count, keywords, places);
+    return count < 0 ? LEFT_TO_PYTHON : self->handler(self, places, count, NULL);
+}
+
 static PyObject *
 answer(FunctionObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
 {
@@ -64,7 +147,7 @@ answer(FunctionObject *self, PyObject *const *args, size_t flags, PyObject *keyw
         return PyObject_Vectorcall(self->python, args, flags, keywords);
     }
     if (self->handler != NULL) {
-        PyObject *result = self->handler(self, args, PyVectorcall_NARGS(flags), keywords);
+        PyObject *result = ask_handler(self, args, PyVectorcall_NARGS(flags), keywords);
         if (result != LEFT_TO_PYTHON) {
             return result;
         }
@@ -103,7 +186,7 @@ prepare_and_answer(FunctionObject *self, PyObject *const *args, Py_ssize_t count
         return NULL;
     }
     Py_DECREF(result);
-    return self->handler == NULL ? LEFT_TO_PYTHON : self->handler(self, args, count, keywords);
+    return self->handler == NULL ? LEFT_TO_PYTHON : ask_handler(self, args, count, keywords);
 }
 
 static PyObject *
@@ -125,6 +208,7 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     }
     self->vectorcall = (vectorcallfunc)function_vectorcall;
     self->handler = prepare_and_answer;
+    self->most = PY_SSIZE_T_MAX;
     self->python = Py_NewRef(python);
     self->dict = dict;
     return (PyObject *)self;
@@ -135,6 +219,9 @@ function_traverse(FunctionObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->python);
     Py_VISIT(self->dict);
+    if (self->parameters != NULL) {
+        Py_VISIT(self->parameters->defaults);
+    }
     if (self->dispatched != NULL) {
         int stopped = traverse_dispatched(self->dispatched, visit, arg);
         if (stopped != 0) {
@@ -180,6 +267,9 @@ function_clear(FunctionObject *self)
     struct Dispatched *dispatched = self->dispatched;
     self->dispatched = NULL;
     free_dispatched(dispatched);
+    Parameters *parameters = self->parameters;
+    self->parameters = NULL;
+    free_parameters(parameters);
     Py_CLEAR(self->dict);
     /* A function may be called while a cycle that it is in is cleared. */
     Py_XSETREF(self->python, Py_NewRef(Py_None));
@@ -321,7 +411,9 @@ set_handler(PyObject *function, handler_t handler, void *data, void (*free_data)
             int (*traverse_data)(void *, visitproc, void *))
 {
     if (check_function(function) < 0) {
-        free_data(data);
+        if (free_data != NULL) {
+            free_data(data);
+        }
         return -1;
     }
     FunctionObject *self = (FunctionObject *)function;
@@ -348,6 +440,47 @@ set_recorder(PyObject *function, recorder_t recorder, void *data, void (*free_da
     return 0;
 }
 
+/* binds(function, names, places, defaults, positional, spread): describes the parameters of a function to the core.
+ * `places` are those of the names, of which a parameter may have several; `spread` is the place of the parameter that
+ * takes any number of arguments, or -1. */
+static PyObject *
+binds(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *function, *names, *places, *defaults;
+    int positional, spread;
+    if (!PyArg_ParseTuple(args, "O!O!O!O!ii:binds", &FunctionType, &function, &PyTuple_Type, &names, &PyTuple_Type,
+                          &places, &PyTuple_Type, &defaults, &positional, &spread)) {
+        return NULL;
+    }
+    Py_ssize_t count = PyTuple_GET_SIZE(names), most = PyTuple_GET_SIZE(defaults);
+    Parameters *known = PyMem_Calloc(1, sizeof(Parameters) + (size_t)count * sizeof(int));
+    if (known == NULL) {
+        return PyErr_NoMemory();
+    }
+    known->names = Py_NewRef(names);
+    known->defaults = Py_NewRef(defaults);
+    known->positional = positional;
+    known->spread = spread;
+    bool fits = PyTuple_GET_SIZE(places) == count && most <= MOST_PARAMETERS && positional >= 0 &&
+                positional <= most && spread < most;
+    for (Py_ssize_t i = 0; fits && i < count; i++) {
+        Py_ssize_t place = PyNumber_AsSsize_t(PyTuple_GET_ITEM(places, i), NULL);
+        known->places[i] = (int)place;
+        fits = place >= 0 && place < most;
+    }
+    FunctionObject *self = (FunctionObject *)function;
+    if (!fits || self->parameters != NULL) { /* An interrupt came in the first call, as in `dispatched`. */
+        free_parameters(known);
+        if (!fits && !PyErr_Occurred()) {
+            PyErr_Format(PyExc_ValueError, "binds(): expected a place for each name, of %d at most", MOST_PARAMETERS);
+        }
+        return fits ? Py_NewRef(Py_None) : NULL;
+    }
+    self->parameters = known;
+    self->most = spread < 0 ? positional : PY_SSIZE_T_MAX;
+    Py_RETURN_NONE;
+}
+
 static void
 end_pause(PyObject *Py_UNUSED(capsule))
 {
@@ -364,6 +497,7 @@ pause_core(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 }
 
 static PyMethodDef module_methods[] = {
+    {"binds", binds, METH_VARARGS, NULL},
     {"pause", pause_core, METH_NOARGS, NULL},
     {NULL},
 };

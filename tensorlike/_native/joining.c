@@ -5,8 +5,7 @@
 #define LARGEST (1 << 16)
 
 typedef struct {
-    PyObject *names; /* of the parameters */
-    bool is_new;     /* the dimension is a new one */
+    bool is_new; /* the dimension is a new one */
     Recording recording;
 } JoinData;
 
@@ -15,7 +14,6 @@ free_join(void *pointer)
 {
     JoinData *data = pointer;
     clear_recording(&data->recording);
-    Py_XDECREF(data->names);
     PyMem_Free(data);
 }
 
@@ -81,13 +79,13 @@ join_shape(const JoinData *data, PyObject *const *tensors, Py_ssize_t number, Py
 
 /* Return the tensor of a result with its node, which the Python function makes that records sequences of operands. */
 static PyObject *
-record_join(JoinData *data, PyArrayObject *array, PyObject *const *places)
+record_join(JoinData *data, PyArrayObject *array, PyObject *const *args, Py_ssize_t count)
 {
     PyObject *recorder = recorder_of(&data->recording), *result = NULL;
-    PyObject *dim = places[1] == NULL ? PyLong_FromLong(0) : Py_NewRef(places[1]);
+    PyObject *dim = count < 2 ? PyLong_FromLong(0) : Py_NewRef(args[1]);
     if (recorder != NULL && dim != NULL) {
-        PyObject *args[] = {(PyObject *)array, places[0], dim};
-        result = PyObject_Vectorcall(recorder, args, 3, NULL);
+        PyObject *given[] = {(PyObject *)array, args[0], dim};
+        result = PyObject_Vectorcall(recorder, given, 3, NULL);
     }
     Py_XDECREF(dim);
     Py_DECREF(array);
@@ -95,20 +93,18 @@ record_join(JoinData *data, PyArrayObject *array, PyObject *const *places)
 }
 
 static PyObject *
-handle_join(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+handle_join(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *Py_UNUSED(keywords))
 {
     JoinData *data = self->data;
-    PyObject *places[2];
     Result how = UNRECORDED;
-    if (!place_arguments(data->names, args, count, keywords, places) || places[0] == NULL ||
-        (!PyList_CheckExact(places[0]) && !PyTuple_CheckExact(places[0]))) {
+    if (count < 1 || count > 2 || (!PyList_CheckExact(args[0]) && !PyTuple_CheckExact(args[0]))) {
         return LEFT_TO_PYTHON;
     }
-    Py_ssize_t number = PySequence_Fast_GET_SIZE(places[0]);
-    PyObject **tensors = PySequence_Fast_ITEMS(places[0]);
+    Py_ssize_t number = PySequence_Fast_GET_SIZE(args[0]);
+    PyObject **tensors = PySequence_Fast_ITEMS(args[0]), *where = count < 2 ? NULL : args[1];
     npy_intp shape[NPY_MAXDIMS], outer, inner;
     int dim;
-    if (number == 0 || !join_shape(data, tensors, number, places[1], shape, &dim, &outer, &inner, &how)) {
+    if (number == 0 || !join_shape(data, tensors, number, where, shape, &dim, &outer, &inner, &how)) {
         return LEFT_TO_PYTHON;
     }
     PyArrayObject *first = (PyArrayObject *)as_tensor(tensors[0])->data;
@@ -125,7 +121,7 @@ handle_join(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObj
             to += bytes;
         }
     }
-    return how == RECORDED ? record_join(data, result, places) : new_tensor((PyObject *)result);
+    return how == RECORDED ? record_join(data, result, args, count) : new_tensor((PyObject *)result);
 }
 
 /* ---- choosing */
@@ -166,9 +162,9 @@ read_source(Source *source, PyObject *value, PyArrayObject *mask, PyArrayObject 
 }
 
 static PyObject *
-handle_choice(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+handle_choice(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *Py_UNUSED(keywords))
 {
-    if (count != 3 || (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0)) {
+    if (count != 3) {
         return LEFT_TO_PYTHON;
     }
     PyArrayObject *mask = plain_array(args[0]), *like = plain_array(args[1]);
@@ -201,18 +197,14 @@ handle_choice(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyO
 
 /* ---- attaching */
 
-/* attach_join(function, names, is_new, recording): gives a function the handler that joins a sequence of tensors along
- * a dimension, or a new one; `names` are those of the two parameters. */
+/* attach_join(function, is_new, recording): gives a function the handler that joins a sequence of tensors along a
+ * dimension, or a new one. */
 static PyObject *
 attach_join(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *function, *names, *recording;
+    PyObject *function, *recording;
     int is_new;
-    if (!PyArg_ParseTuple(args, "OO!pO:attach_join", &function, &PyTuple_Type, &names, &is_new, &recording)) {
-        return NULL;
-    }
-    if (PyTuple_GET_SIZE(names) != 2) {
-        PyErr_SetString(PyExc_ValueError, "attach_join(): joining has two parameters");
+    if (!PyArg_ParseTuple(args, "OpO:attach_join", &function, &is_new, &recording)) {
         return NULL;
     }
     JoinData *data = PyMem_Calloc(1, sizeof(JoinData));
@@ -220,7 +212,6 @@ attach_join(PyObject *Py_UNUSED(module), PyObject *args)
         return PyErr_NoMemory();
     }
     set_recording(&data->recording, recording);
-    data->names = Py_NewRef(names);
     data->is_new = is_new;
     if (set_handler(function, handle_join, data, free_join, NULL) < 0) {
         return NULL;

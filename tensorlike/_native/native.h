@@ -134,7 +134,8 @@ as_tensor(PyObject *value)
 
 typedef struct FunctionObject FunctionObject;
 
-/* Answer a call, with the arguments of a vectorcall: a new reference, NULL with an exception, or LEFT_TO_PYTHON. */
+/* Answer a call, with the arguments of a vectorcall: a new reference, NULL with an exception, or LEFT_TO_PYTHON. A
+ * function whose parameters are described gets them all by place, and no keywords: Note [Keywords become places]. */
 typedef PyObject *(*handler_t)(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords);
 
 /* Answer a call of positional arguments for a subclass of Tensor that inherits the default implementation: the
@@ -161,11 +162,20 @@ struct FunctionObject {
     void *recorder_data;
     void (*free_recorder_data)(void *data);
     struct Dispatched *dispatched; /* what dispatch knows of the operands, or NULL: dispatch.c */
+    struct Parameters *parameters; /* the description of the parameters, or NULL */
+    Py_ssize_t most;               /* arguments by position that the handler may be asked with */
 };
 
 extern PyTypeObject FunctionType;
 extern PyObject left_to_python;
 #define LEFT_TO_PYTHON (&left_to_python)
+
+#define MOST_PARAMETERS 8
+
+/* Put the arguments of a call with keywords into the places of the parameters, borrowed: their number, or -1 for a call
+ * that is Python's, with no exception set. See Note [Keywords become places]. */
+Py_ssize_t bind_arguments(const FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords,
+                          PyObject **places);
 
 /* Whether every call is left to Python now, for tools that watch Python's frames. */
 bool is_paused(void);
@@ -194,6 +204,13 @@ typedef struct {
 /* Fill a kernel with the loops for operands whose kind is in `kinds` (all where it is empty) and whose result has their
  * type, or is boolean if `boolean`. Returns -1 with an exception for what is no ufunc. */
 int fill_kernel(Kernel *kernel, PyObject *ufunc, const char *kinds, bool boolean);
+
+/* Whether elements of two arrays may share memory: they lie in overlapping parts of it. */
+bool may_share(PyArrayObject *a, PyArrayObject *b);
+
+/* Store a Python number as an element of a type, or a bool as one of booleans. Returns false where NumPy would give the
+ * result another type, raise an error, or take a way of its own. */
+bool store_number(PyObject *number, int type, char *to);
 
 /* Return the array of a kernel's result; LEFT_TO_PYTHON for operands that it does not know: another type, byte order,
  * layout or shape. `b` is an array or a Python number of a type in FLOATS (exact int and float); NULL for one input.

@@ -4,9 +4,8 @@
 /* ---- products, by the inner loop of a ufunc of the signature (n?,k),(k,m?)->(n?,m?) */
 
 typedef struct {
-    PyObject *names; /* of the parameters: the operands, and a third one to add, which may be absent */
     PyObject *product;
-    PyObject *sum;    /* the ufunc that adds the third operand to each row, or NULL */
+    PyObject *sum;    /* the ufunc that adds a third operand, which may be absent, to each row, or NULL */
     npy_intp largest; /* the most multiplications */
     bool ranks[4][3]; /* the numbers of dimensions of the operands; 3 of the first stands for more as well */
     bool is_second_transposed;
@@ -20,7 +19,6 @@ free_product(void *pointer)
 {
     ProductData *data = pointer;
     clear_recording(&data->recording);
-    Py_XDECREF(data->names);
     Py_XDECREF(data->product);
     Py_XDECREF(data->sum);
     PyMem_Free(data);
@@ -100,14 +98,13 @@ read_second(const ProductData *data, Matrix *matrix, PyArrayObject *array)
 }
 
 static PyObject *
-handle_product(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+handle_product(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *Py_UNUSED(keywords))
 {
     ProductData *data = self->data;
-    PyObject *places[3] = {NULL, NULL, NULL};
-    if (!place_arguments(data->names, args, count, keywords, places) || places[0] == NULL || places[1] == NULL) {
+    if (count < 2 || count > (data->sum == NULL ? 2 : 3)) {
         return LEFT_TO_PYTHON;
     }
-    PyArrayObject *first = plain_array(places[0]), *second = plain_array(places[1]), *added = NULL;
+    PyArrayObject *first = plain_array(args[0]), *second = plain_array(args[1]), *added = NULL;
     if (first == NULL || second == NULL || PyArray_TYPE(first) >= NPY_NTYPES_LEGACY) {
         return LEFT_TO_PYTHON;
     }
@@ -119,19 +116,19 @@ handle_product(FunctionObject *self, PyObject *const *args, Py_ssize_t count, Py
         return LEFT_TO_PYTHON;
     }
     read_second(data, &right, second);
-    Result how = result_of(&data->recording, places[0], result_of(&data->recording, places[1], UNRECORDED));
+    Result how = result_of(&data->recording, args[0], result_of(&data->recording, args[1], UNRECORDED));
     /* The product of two complex numbers is not BLAS's everywhere. */
     if (left.columns != right.rows || (left.columns == 1 && PyTypeNum_ISCOMPLEX(PyArray_TYPE(first))) ||
         left.rows > data->largest / left.columns / right.columns) {
         return LEFT_TO_PYTHON;
     }
-    if (is_set(places[2])) {
-        added = plain_array(places[2]);
+    if (count > 2 && args[2] != Py_None) {
+        added = plain_array(args[2]);
         if (added == NULL || sum->run == NULL || PyArray_NDIM(second) != 2 || PyArray_NDIM(added) != 1 ||
             !is_readable(added, dtype) || PyArray_DIM(added, 0) != right.columns) {
             return LEFT_TO_PYTHON;
         }
-        how = result_of(&data->recording, places[2], how);
+        how = result_of(&data->recording, args[2], how);
     }
     if (how == LEFT) {
         return LEFT_TO_PYTHON;
@@ -168,7 +165,7 @@ handle_product(FunctionObject *self, PyObject *const *args, Py_ssize_t count, Py
             sum->run(terms, &size, steps, sum->data);
         }
     }
-    return finish(&data->recording, how, result, places, places[2] == NULL ? 2 : 3);
+    return finish(&data->recording, how, result, args, count);
 }
 
 /* Fill in the loops for one dtype. */
@@ -188,23 +185,23 @@ add_product(ProductData *data, PyObject *dtype)
     return 0;
 }
 
-/* attach_product(function, names, product, sum, dtypes, ranks, transposed, largest, recording): gives a function the
+/* attach_product(function, product, sum, dtypes, ranks, transposed, largest, recording): gives a function the
  * handler of products by the ufunc `product`, to which `sum`, or None, adds a third operand. `ranks` are pairs of the
  * numbers of dimensions of the operands, where 3 stands for more as well; `transposed` says that the second one is. */
 static PyObject *
 attach_product(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *function, *names, *product, *sum, *dtypes, *ranks, *recording;
+    PyObject *function, *product, *sum, *dtypes, *ranks, *recording;
     int transposed;
     Py_ssize_t largest;
-    if (!PyArg_ParseTuple(args, "OO!OOO!O!pnO:attach_product", &function, &PyTuple_Type, &names, &product, &sum,
+    if (!PyArg_ParseTuple(args, "OOOO!O!pnO:attach_product", &function, &product, &sum,
                           &PyTuple_Type, &dtypes, &PyTuple_Type, &ranks, &transposed, &largest, &recording)) {
         return NULL;
     }
     if (as_ufunc(product, 2) == NULL || (sum != Py_None && as_ufunc(sum, 2) == NULL)) {
         return NULL;
     }
-    if (!((PyUFuncObject *)product)->core_enabled || PyTuple_GET_SIZE(names) != (sum == Py_None ? 2 : 3)) {
+    if (!((PyUFuncObject *)product)->core_enabled) {
         PyErr_SetString(PyExc_ValueError,
                         "attach_product(): expected a generalized ufunc, and a name for each operand");
         return NULL;
@@ -214,7 +211,6 @@ attach_product(PyObject *Py_UNUSED(module), PyObject *args)
         return PyErr_NoMemory();
     }
     set_recording(&data->recording, recording);
-    data->names = Py_NewRef(names);
     data->product = Py_NewRef(product);
     data->sum = sum == Py_None ? NULL : Py_NewRef(sum);
     data->largest = largest;
@@ -254,7 +250,6 @@ typedef struct {
 } Rows;
 
 typedef struct {
-    PyObject *names; /* of the parameters: the operand and the dimension */
     npy_intp largest;
     Recording recording;
     Rows single, twice; /* of float32 and of float64 */
@@ -265,7 +260,6 @@ free_softmax(void *pointer)
 {
     SoftmaxData *data = pointer;
     clear_recording(&data->recording);
-    Py_XDECREF(data->names);
     Py_XDECREF(data->single.ones);
     Py_XDECREF(data->twice.ones);
     PyMem_Free(data);
@@ -369,16 +363,15 @@ provide_column_sums(PyObject *Py_UNUSED(module), PyObject *args)
 }
 
 static PyObject *
-handle_softmax(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+handle_softmax(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *Py_UNUSED(keywords))
 {
     SoftmaxData *data = self->data;
-    PyObject *places[2];
-    if (!place_arguments(data->names, args, count, keywords, places) || places[0] == NULL || places[1] == NULL) {
+    if (count != 2) {
         return LEFT_TO_PYTHON;
     }
-    PyArrayObject *array = plain_array(places[0]);
+    PyArrayObject *array = plain_array(args[0]);
     int ndim = array == NULL ? 0 : PyArray_NDIM(array), dim;
-    if (ndim == 0 || !read_dim(places[1], ndim, &dim) || dim != ndim - 1 || !is_tidy(array) ||
+    if (ndim == 0 || !read_dim(args[1], ndim, &dim) || dim != ndim - 1 || !is_tidy(array) ||
         (PyArray_TYPE(array) != NPY_FLOAT && PyArray_TYPE(array) != NPY_DOUBLE)) {
         return LEFT_TO_PYTHON;
     }
@@ -388,7 +381,7 @@ handle_softmax(FunctionObject *self, PyObject *const *args, Py_ssize_t count, Py
         columns > PyArray_SIZE((PyArrayObject *)of_type->ones) || !are_safe(array, of_type->safe)) {
         return LEFT_TO_PYTHON;
     }
-    Result how = result_of(&data->recording, places[0], UNRECORDED);
+    Result how = result_of(&data->recording, args[0], UNRECORDED);
     if (how == LEFT) {
         return LEFT_TO_PYTHON;
     }
@@ -412,26 +405,22 @@ handle_softmax(FunctionObject *self, PyObject *const *args, Py_ssize_t count, Py
         divisor += item;
     }
     Py_DECREF(sums);
-    return finish(&data->recording, how, result, places, 2);
+    return finish(&data->recording, how, result, args, 2);
 }
 
-/* attach_softmax(function, names, power, divide, rows, largest, recording): gives a function the handler of softmax
+/* attach_softmax(function, power, divide, rows, largest, recording): gives a function the handler of softmax
  * along the last dimension. `rows` are pairs of a vector of ones and the size of numbers whose powers are safe, one for
  * each dtype. */
 static PyObject *
 attach_softmax(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *function, *names, *power, *divide, *rows, *recording;
+    PyObject *function, *power, *divide, *rows, *recording;
     Py_ssize_t largest;
-    if (!PyArg_ParseTuple(args, "OO!OOO!nO:attach_softmax", &function, &PyTuple_Type, &names, &power, &divide,
+    if (!PyArg_ParseTuple(args, "OOOO!nO:attach_softmax", &function, &power, &divide,
                           &PyTuple_Type, &rows, &largest, &recording)) {
         return NULL;
     }
     if (as_ufunc(power, 1) == NULL || as_ufunc(divide, 2) == NULL) {
-        return NULL;
-    }
-    if (PyTuple_GET_SIZE(names) != 2) {
-        PyErr_SetString(PyExc_ValueError, "attach_softmax(): softmax has two parameters");
         return NULL;
     }
     SoftmaxData *data = PyMem_Calloc(1, sizeof(SoftmaxData));
@@ -439,7 +428,6 @@ attach_softmax(PyObject *Py_UNUSED(module), PyObject *args)
         return PyErr_NoMemory();
     }
     set_recording(&data->recording, recording);
-    data->names = Py_NewRef(names);
     data->largest = largest;
     bool filled = true;
     for (Py_ssize_t i = 0; filled && i < PyTuple_GET_SIZE(rows); i++) {

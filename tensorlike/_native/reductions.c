@@ -14,8 +14,8 @@ typedef struct {
 } Accumulation;
 
 typedef struct {
-    PyObject *names; /* of the parameters: the operand, the dimension, whether it is kept; or the operand alone */
     PyObject *ufunc;
+    Py_ssize_t parameters;  /* the operand, the dimension, whether it is kept; or the operand alone */
     npy_intp largest;       /* the most elements of an operand */
     npy_intp largest_along; /* the same over a dimension that is not kept */
     bool divides;           /* by the number of elements reduced to one: a mean */
@@ -31,7 +31,6 @@ free_reduction(void *pointer)
         Py_XDECREF(data->by_type[i].dtype);
     }
     clear_recording(&data->recording);
-    Py_XDECREF(data->names);
     Py_XDECREF(data->ufunc);
     PyMem_Free(data);
 }
@@ -84,27 +83,26 @@ divide(PyArrayObject *array, npy_intp count)
 }
 
 static PyObject *
-handle_reduction(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+handle_reduction(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *Py_UNUSED(keywords))
 {
     ReductionData *data = self->data;
-    PyObject *places[3] = {NULL, NULL, NULL};
-    if (count < 1 || !place_arguments(data->names, args, count, keywords, places)) {
+    if (count < 1 || count > data->parameters) {
         return LEFT_TO_PYTHON;
     }
-    PyArrayObject *array = plain_array(places[0]);
+    PyArrayObject *array = plain_array(args[0]);
     if (array == NULL || !is_tidy(array) || PyArray_TYPE(array) >= NPY_NTYPES_LEGACY) {
         return LEFT_TO_PYTHON;
     }
     const Accumulation *how = &data->by_type[PyArray_TYPE(array)];
     npy_intp size = PyArray_SIZE(array);
     int ndim = PyArray_NDIM(array), dim = -1;
-    bool keeps = places[2] == Py_True;
-    if (how->dtype == NULL || size == 0 || size > data->largest || (places[2] != NULL && !PyBool_Check(places[2])) ||
-        (places[1] != NULL ? ndim == 0 || !read_dim(places[1], ndim, &dim) : keeps) ||
+    bool keeps = count > 2 && args[2] == Py_True;
+    if (how->dtype == NULL || size == 0 || size > data->largest || (count > 2 && !PyBool_Check(args[2])) ||
+        (count > 1 && (ndim == 0 || !read_dim(args[1], ndim, &dim))) ||
         (dim >= 0 && !keeps && size > data->largest_along)) {
         return LEFT_TO_PYTHON;
     }
-    Result how_made = result_of(&data->recording, places[0], UNRECORDED);
+    Result how_made = result_of(&data->recording, args[0], UNRECORDED);
     if (how_made == LEFT) {
         return LEFT_TO_PYTHON;
     }
@@ -144,7 +142,7 @@ handle_reduction(FunctionObject *self, PyObject *const *args, Py_ssize_t count, 
         }
     }
     Py_DECREF(operand);
-    return finish(&data->recording, how_made, result, places, places[2] != NULL ? 3 : places[1] != NULL ? 2 : 1);
+    return finish(&data->recording, how_made, result, args, count);
 }
 
 /* Fill in how elements of one dtype are reduced to another. */
@@ -182,23 +180,20 @@ add_accumulation(ReductionData *data, PyObject *from, PyObject *to, PyObject *id
     return 0;
 }
 
-/* attach_reduction(function, names, ufunc, dtypes, largest, largest_along, divides, recording): gives a function the
- * handler of reductions by a ufunc. `dtypes` has the dtype of the result for each dtype of operands. */
+/* attach_reduction(function, parameters, ufunc, dtypes, largest, largest_along, divides, recording): gives a function
+ * the handler of reductions by a ufunc, which reads so many parameters. `dtypes` has the dtype of the result for each
+ * dtype of operands. */
 static PyObject *
 attach_reduction(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *function, *names, *ufunc, *dtypes, *recording;
-    Py_ssize_t largest, largest_along;
+    PyObject *function, *ufunc, *dtypes, *recording;
+    Py_ssize_t parameters, largest, largest_along;
     int divides;
-    if (!PyArg_ParseTuple(args, "OO!OO!nnpO:attach_reduction", &function, &PyTuple_Type, &names, &ufunc, &PyDict_Type,
-                          &dtypes, &largest, &largest_along, &divides, &recording)) {
+    if (!PyArg_ParseTuple(args, "OnOO!nnpO:attach_reduction", &function, &parameters, &ufunc, &PyDict_Type, &dtypes,
+                          &largest, &largest_along, &divides, &recording)) {
         return NULL;
     }
     if (as_ufunc(ufunc, 2) == NULL) {
-        return NULL;
-    }
-    if (PyTuple_GET_SIZE(names) < 1 || PyTuple_GET_SIZE(names) > 3) {
-        PyErr_SetString(PyExc_ValueError, "attach_reduction(): a reduction has one to three parameters");
         return NULL;
     }
     ReductionData *data = PyMem_Calloc(1, sizeof(ReductionData));
@@ -206,7 +201,7 @@ attach_reduction(PyObject *Py_UNUSED(module), PyObject *args)
         return PyErr_NoMemory();
     }
     set_recording(&data->recording, recording);
-    data->names = Py_NewRef(names);
+    data->parameters = parameters;
     data->ufunc = Py_NewRef(ufunc);
     data->largest = largest;
     data->largest_along = largest_along;

@@ -5,6 +5,8 @@
  */
 #include "families.h"
 
+#include <math.h>
+
 typedef struct {
     int ndim;
     npy_intp shape[NPY_MAXDIMS];
@@ -575,9 +577,9 @@ record_view(ViewData *data, PyObject *view, int which, PyObject *const *args, Py
 }
 
 static PyObject *
-handle_view(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+handle_view(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *Py_UNUSED(keywords))
 {
-    if (count < 1 || (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0)) {
+    if (count < 1) {
         return LEFT_TO_PYTHON;
     }
     PyArrayObject *array = plain_array(args[0]);
@@ -611,6 +613,74 @@ handle_view(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObj
         return made;
     }
     return record_view(data, made, which, args, count);
+}
+
+/* ---- assignment to a view of a basic index: `_write_to` in operations/indexing/getitem.py */
+
+static const Recording unrecorded = {NULL, NULL};
+
+/* Return the array of an assigned value that is broadcast to a view as Python does it, a new reference; NULL for one
+ * that is left to Python, or with an exception. `number` is memory for an element. */
+static PyArrayObject *
+assigned_value(PyArrayObject *view, TensorObject *tensor, PyObject *value, char *number)
+{
+    if (PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value)) {
+        double real = PyFloat_CheckExact(value) ? PyFloat_AS_DOUBLE(value) : 0;
+        bool single = PyArray_TYPE(view) == NPY_FLOAT || PyArray_TYPE(view) == NPY_CFLOAT;
+        if ((single && isfinite(real) && fabs(real) > 1e38) || !PyArray_ISNOTSWAPPED(view) ||
+            !store_number(value, PyArray_TYPE(view), number)) {
+            return NULL; /* Such as one that is too large for the dtype. */
+        }
+        Py_INCREF(PyArray_DESCR(view));
+        return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(view), 0, NULL, NULL, number,
+                                                     NPY_ARRAY_CARRAY, NULL);
+    }
+    PyArrayObject *given = plain_array(value);
+    if (given == NULL || PyArray_DESCR(given) != PyArray_DESCR(view) ||
+        result_of(&unrecorded, value, UNRECORDED) == LEFT) {
+        return NULL;
+    }
+    for (int i = 1; i <= PyArray_NDIM(given); i++) {
+        npy_intp size = PyArray_DIM(given, PyArray_NDIM(given) - i);
+        if (size != 1 && (i > PyArray_NDIM(view) || size != PyArray_DIM(view, PyArray_NDIM(view) - i))) {
+            return NULL;
+        }
+    }
+    /* Tensors on the same memory share a counter: Python looks whether their elements overlap. */
+    if (is_set(tensor->counter) && tensor->counter == as_tensor(value)->counter && may_share(view, given)) {
+        return NULL;
+    }
+    return (PyArrayObject *)Py_NewRef((PyObject *)given);
+}
+
+static PyObject *
+handle_assigned(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count,
+                PyObject *Py_UNUSED(keywords))
+{
+    PyArrayObject *array = count == 3 ? plain_array(args[0]) : NULL;
+    if (array == NULL || !PyArray_ISWRITEABLE(array) ||
+        !(PyTypeNum_ISBOOL(PyArray_TYPE(array)) || PyTypeNum_ISNUMBER(PyArray_TYPE(array)))) {
+        return LEFT_TO_PYTHON;
+    }
+    TensorObject *tensor = as_tensor(args[0]);
+    Geometry geometry = {.ndim = 0};
+    if (is_inference(tensor) || (is_set(tensor->counter) && !is_readable(tensor->counter)) ||
+        result_of(&unrecorded, args[0], UNRECORDED) == LEFT || !view_index(&geometry, array, args + 1, 1)) {
+        return LEFT_TO_PYTHON;
+    }
+    for (int i = 0; i < geometry.ndim; i++) {
+        if (geometry.strides[i] == 0 && geometry.shape[i] > 1) {
+            return LEFT_TO_PYTHON; /* Several elements are one. */
+        }
+    }
+    PyArrayObject *view = (PyArrayObject *)array_view(array, &geometry);
+    npy_clongdouble number; /* Large enough for every type, and aligned for it. */
+    PyArrayObject *value = view == NULL ? NULL : assigned_value(view, tensor, args[2], (char *)&number);
+    int done = value == NULL ? -1 : PyArray_CopyInto(view, value);
+    bool left = value == NULL && !PyErr_Occurred();
+    Py_XDECREF(view);
+    Py_XDECREF(value);
+    return left ? LEFT_TO_PYTHON : done < 0 || count_version(tensor) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 /* ---- attaching */
@@ -678,7 +748,15 @@ attach_view(PyObject *Py_UNUSED(module), PyObject *args)
     return NULL;
 }
 
+/* attach_assignment(function): gives a function the handler of `x[index] = value`. */
+static PyObject *
+attach_assignment(PyObject *Py_UNUSED(module), PyObject *function)
+{
+    return set_handler(function, handle_assigned, NULL, NULL, NULL) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
 static PyMethodDef methods[] = {
+    {"attach_assignment", attach_assignment, METH_O, NULL},
     {"attach_view", attach_view, METH_VARARGS, NULL},
     {NULL},
 };

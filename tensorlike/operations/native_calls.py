@@ -6,6 +6,7 @@ and declaration and hands over what they say. Without the core nothing here is u
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,34 @@ def prepare(function: Any) -> None:
     """Give a public function its handlers in the core; called once, at its first call."""
     form: Form = function._form
     _prepare_dispatch(function, form)
+    if not describe(function, form):
+        return
     d = form.operation
     if isinstance(d, Declaration) and isinstance(d.fast_kernel, str):
         _prepare_elementwise(function, form, d)
     elif not form.short_circuit:
         native_families.attach(function, form)
+
+
+def describe(function: Any, form: Form) -> bool:
+    """Tell the core the names, places and defaults by which Python binds the arguments of `form`.
+
+    Before it gets a handler, which expects every argument at its place: Note [Keywords become places] in function.c.
+    Returns False for more parameters than the core binds.
+    """
+    parameters = form.parameters
+    if len(parameters) > 8:
+        return False
+    spread = next((place for place, p in enumerate(parameters) if p.kind == VARIADIC), -1)
+    # `x.permute(dims=(1, 0))`: see `_spelled` in tensor/declarations/calls.py.
+    spelled = getattr(form.operation, "variadic", None)
+    places = {p.name: place for place, p in enumerate(parameters) if place != spread or p.name == spelled}
+    places |= {alias: places[name] for alias, name in numpy_names(parameters).items() if name in places}
+    core.binds(
+        function, tuple(map(sys.intern, places)), tuple(places.values()), tuple(p.default for p in parameters),
+        sum(p.kind != KEYWORD for p in parameters), spread,
+    )  # fmt: skip
+    return True
 
 
 def _prepare_dispatch(function: Any, form: Form) -> None:
@@ -61,7 +85,10 @@ def _prepare_elementwise(function: Any, form: Form, d: Declaration) -> None:
         return
     numbers = len(operands) == 2 and d.weak_numbers and allows_number(operands[1])
     ufunc = getattr(np, d.fast_kernel)  # type: ignore[arg-type]
-    core.elementwise(function, ufunc, d.fast_kinds, d.boolean, numbers, form.inplace, not form.inplace)
+    # PyTorch's name, wherever a sum or a difference has one, for the factor of the second operand.
+    scales = len(form.parameters) > 2 and form.parameters[2].name == "alpha"
+    product = np.multiply if scales else None
+    core.elementwise(function, ufunc, d.fast_kinds, d.boolean, numbers, form.inplace, not form.inplace, product)
     if d.differentiable and not form.inplace:
         core.records(function, d.recording)
 

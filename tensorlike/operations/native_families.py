@@ -7,7 +7,6 @@ the core the handler of its operation's family.
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from tensorlike._native import core
 from tensorlike.dispatch.operation import Form
-from tensorlike.dispatch.signature import POSITIONAL, VARIADIC
+from tensorlike.dispatch.signature import VARIADIC
 from tensorlike.operations.elementwise import conditional
 from tensorlike.operations.indexing import basic, getitem
 from tensorlike.operations.linalg import matmul
@@ -41,12 +40,6 @@ class Family(Protocol):
 
     def attach(self, function: Any, form: Form) -> None:
         """Give `function`, which has the parameters of `form`, the handler."""
-
-
-def _names(form: Form, count: int) -> tuple[str, ...]:
-    """Return the names of the first parameters of a form that may be passed by position."""
-    names = [sys.intern(p.name) for p in form.parameters if p.kind == POSITIONAL]
-    return tuple(names[:count])
 
 
 def _recording(operation: Any) -> Any:
@@ -85,9 +78,8 @@ class Reduction(NamedTuple):
     def attach(self, function: Any, form: Form) -> None:
         recording = _recording(self.records or form.operation)
         dtypes = {np.dtype(given): np.dtype(made) for given, made in self.dtypes.items()}
-        names = _names(form, self.parameters)
         core.attach_reduction(
-            function, names, self.ufunc, dtypes, _LARGEST, self.largest_along, self.divides, recording
+            function, self.parameters, self.ufunc, dtypes, _LARGEST, self.largest_along, self.divides, recording
         )
 
 
@@ -103,14 +95,11 @@ class Product(NamedTuple):
     dtypes: str = "fdFD"
 
     def attach(self, function: Any, form: Form) -> None:
-        names = _names(form, 3 if self.adds else 2)
         dtypes = tuple(map(np.dtype, self.dtypes))
         added = np.add if self.adds else None
         ranks = tuple(self.ranks)
         recording = _recording(form.operation)
-        core.attach_product(
-            function, names, np.matmul, added, dtypes, ranks, self.transposed, _MOST_PRODUCTS, recording
-        )
+        core.attach_product(function, np.matmul, added, dtypes, ranks, self.transposed, _MOST_PRODUCTS, recording)
 
 
 class Join(NamedTuple):
@@ -119,7 +108,7 @@ class Join(NamedTuple):
     is_new: bool
 
     def attach(self, function: Any, form: Form) -> None:
-        core.attach_join(function, _names(form, 2), self.is_new, _recording(form.operation))
+        core.attach_join(function, self.is_new, _recording(form.operation))
 
 
 class Choice(NamedTuple):
@@ -140,7 +129,14 @@ class Softmax(NamedTuple):
 
     def attach(self, function: Any, form: Form) -> None:
         rows = tuple((row_kernels._ONES[char], row_kernels._SAFE[char]) for char in "fd")
-        core.attach_softmax(function, _names(form, 2), np.exp, np.true_divide, rows, _LARGEST, _recording(self.records))
+        core.attach_softmax(function, np.exp, np.true_divide, rows, _LARGEST, _recording(self.records))
+
+
+class Assignment(NamedTuple):
+    """A value written to the view of a basic index."""
+
+    def attach(self, function: Any, form: Form) -> None:
+        core.attach_assignment(function)
 
 
 class Copy(NamedTuple):
@@ -172,6 +168,7 @@ def _families() -> Mapping[Any, Family]:
     declared = basic.declared
     found: dict[Callable[..., Any], Family] = {
         getitem._getitem: View("indexed", (basic.select_view, basic.slice_view, basic.unsqueeze_view, basic.alias)),
+        getitem._setitem: Assignment(),
         reshaping.reshape: View("reshaped"),
         reshaping.view: View("reshaped", (declared(reshaping._view),)),
         reshaping.flatten: View("merged", (declared(reshaping.reshape),)),
@@ -215,9 +212,10 @@ def _families() -> Mapping[Any, Family]:
 def attach(function: Any, form: Form) -> bool:
     """Give `function`, a function of the core, the handler of the family of `form`; return whether there is one.
 
-    In-place forms have none.
+    In-place forms of other operations have none.
     """
-    family = None if form.inplace else _families().get(form.operation)
+    other = form.inplace and form is not form.operation.forms[0]
+    family = None if other else _families().get(form.operation)
     if family is None:
         return False
     family.attach(function, form)

@@ -14,8 +14,10 @@ import tensorlike as tl
 from tensorlike._native import core
 from tensorlike.autograd.tensor_base import wrap
 from tensorlike.dispatch import core as dispatching
+from tensorlike.dispatch.collect import numpy_names
 from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import form_of
+from tensorlike.operations.native_calls import describe
 from tensorlike.operations.native_families import attach
 
 ml_dtypes = pytest.importorskip("ml_dtypes", reason="NumPy itself has no bfloat16")
@@ -35,6 +37,7 @@ REDUCTIONS = [
 PRODUCTS = [tl.matmul, tl.Tensor.__matmul__, tl.mm, tl.mv, tl.dot, F.linear]
 COPIES = [tl.Tensor.detach, tl.Tensor.item, tl.clone, tl.Tensor.clone]
 JOINS = [tl.cat, tl.concat, tl.stack, tl.where, tl.softmax, F.softmax]
+ASSIGNMENTS = [tl.Tensor.__setitem__]
 DTYPES = [*"?bBhHiIlLefdFD", ml_dtypes.bfloat16, ">f4", ">i8"]
 
 
@@ -52,6 +55,7 @@ def native_of(function: Any) -> Any:
     made = core.Function(left)
     form = form_of(function)
     assert form is not None
+    assert describe(made, form)
     assert attach(made, form)
     return made
 
@@ -290,6 +294,49 @@ def view_call(r: random.Random, function: Any) -> Call:
     return (tensor, *dims), {}
 
 
+def assign_call(r: random.Random, function: Any) -> Call:
+    usual = r.choice("fdl?") if r.random() < 0.7 else None
+    tensor = some_tensor(r, dtype=usual, tidy=0.7)
+    shape = tensor._tl_data.shape
+    parts = [some_part(r, n) for n in shape[: r.randint(0, len(shape))]]
+    index = parts[0] if len(parts) == 1 and r.random() < 0.7 else tuple(parts)
+    kind = r.random()
+    value: Any = r.choice((0, 1, 7, -3, 300, 2**40, 2**70, 0.0, 3.5, -1e5, 1e300, 3e38, float("inf"), float("nan"), 1j,
+                           True, False, None, np.float32(2), np.int64(3), "text"))  # fmt: skip
+    if kind < 0.6:
+        try:
+            chosen = tensor._tl_data[(*parts, ...)].shape
+        except (IndexError, TypeError, ValueError, OverflowError):
+            chosen = ()
+        given = [n if r.random() < 0.85 else r.choice((1, 1, 2)) for n in chosen][r.choice((0, 0, 0, 1)) :]
+        given = [1] * r.choice((0, 0, 0, 1)) + given
+        value = some_tensor(r, tuple(given), tensor._tl_data.dtype if r.random() < 0.9 else "f", 0.7)
+    elif kind < 0.7:
+        with contextlib.suppress(IndexError, TypeError, ValueError, OverflowError):
+            value = python_of(tl.Tensor.__getitem__)(tensor, index if r.random() < 0.5 else some_part(r, 3))
+    return (tensor, index, value), {}
+
+
+def by_name(r: random.Random, function: Any, call: Call) -> Call:
+    """Return a call with some arguments passed by name: NumPy's, defaults, and names that there are not."""
+    args, kwargs = list(call[0]), dict(call[1])
+    form = form_of(function)
+    assert form is not None
+    aliases = {target: alias for alias, target in numpy_names(form.parameters).items()}
+    for _ in range(r.choice((0, 1, 1, 2, 3))):
+        if args and len(args) <= len(form.parameters):
+            name = form.parameters[len(args) - 1].name
+            kwargs[aliases.get(name, name) if r.random() < 0.3 else name] = args.pop()
+    if r.random() < 0.3:
+        parameter = r.choice(form.parameters)
+        kwargs.setdefault(parameter.name, None if parameter.default is MISSING else parameter.default)
+    if r.random() < 0.05:
+        kwargs["nothing"] = 1
+    order = list(kwargs.items())
+    r.shuffle(order)
+    return tuple(args), dict(order)
+
+
 def copy_call(r: random.Random, function: Any) -> Call:
     one = (1,) * r.randint(0, 3)
     return (some_tensor(r, one if python_of(function).__name__ == "item" else None),), {}
@@ -450,7 +497,9 @@ def outcome(function: Callable[..., Any], call: Call) -> Any:
         return type(error), str(error)
     if result is LEFT:
         return LEFT
+    given = tensors_of(call)
+    if result is None:
+        return [state_of(g, given) for g in given]
     if not isinstance(result, tl.Tensor):
         return type(result), repr(result)
-    given = tensors_of(call)
     return [state_of(result, given), *(state_of(g, given) for g in given)]

@@ -92,9 +92,9 @@ def left_by(work: Work, calls: int = 64) -> str:
     _growth(work, 2)  # What is made once and kept is made now.
     found = ""
     # A leak shows each time. Tables that fill up, Python's and NumPy's, grow now and then.
-    for _ in range(8):
-        memory, kept = _growth(work, calls)
-        found = f"{memory / calls:.0f} bytes a call" if memory >= _SMALLEST * calls else ""
+    for count in (*[calls] * 7, 16 * calls):
+        memory, kept = _growth(work, count)
+        found = f"{memory / count:.0f} bytes a call" if memory >= _SMALLEST * count else ""
         found += f" references to {', '.join(kept)}" if kept else ""
         if not found:
             break
@@ -225,16 +225,20 @@ def _calls_of_core() -> dict[str, Work]:
     float32 = np.dtype("f")
     rows = ((np.ones(3), 1.0, (np.ones((0, 0)),), 1.0), (np.ones(3, "f"), 1.0, None, 0))
     for name, args in [
-        ("elementwise", (np.add, "f", 0, 1, 0, 1)),
+        ("binds", (("a", "b", "c"), (0, 1, 1), (MISSING, 1), 1, -1)),
+        ("binds", (("a", "b"), (0, 2), (MISSING, 1), 1, -1)),
+        ("elementwise", (np.add, "f", 0, 1, 0, 1, np.multiply)),
+        ("elementwise", (np.add, "f", 0, 1, 0, 1, len)),
         ("records", (len,)),
         ("dispatched", (len, (0,), (False,), 1, 1, None, 0, 0)),
         ("dispatched", (len, (-1,), (False,), 1, 1, None, 0, 0)),
         ("dispatched", (len, ("a",), (False,), 1, 1, None, 0, 0)),
         ("attach_view", ("indexed", False, (len, len, len, len))),
-        ("attach_reduction", (("a",), np.add, {float32: float32}, {float32: (np.ones(0, "f"),)}, 1, 1, False, len)),
-        ("attach_product", (("a", "b", "c"), np.matmul, np.add, (float32,), ((2, 2),), False, 1, len)),
-        ("attach_softmax", (("a", "b"), np.exp, np.true_divide, rows, 1, len)),
-        ("attach_join", (("a", "b"), False, len)),
+        ("attach_reduction", (1, np.add, {float32: float32}, {float32: (np.ones(0, "f"),)}, 1, 1, False, len)),
+        ("attach_product", (np.matmul, np.add, (float32,), ((2, 2),), False, 1, len)),
+        ("attach_softmax", (np.exp, np.true_divide, rows, 1, len)),
+        ("attach_join", (False, len)),
+        ("attach_assignment", ()),
         ("attach_choice", (len,)),
         ("attach_copy", ("copied", len)),
     ]:
@@ -248,7 +252,7 @@ def _calls_of_functions() -> dict[str, Work]:
     plain, logging, slots = (tl.ones(3).as_subclass(c) for c in (Plain, Logging, _Slots))
     leaf = tl.ones(3, requires_grad=True)
     large = tl.ones(40_000, requires_grad=True)
-    image = tl.ones(2, 3, 4)
+    image: Any = tl.ones(2, 3, 4)
     function: Any = tl.add
     handlers = {
         "neg": lambda: tl.neg(x), "add": lambda: tl.add(x, y), "number": lambda: x + 2.5, "big": lambda: x + 2**70,
@@ -276,6 +280,19 @@ def _calls_of_functions() -> dict[str, Work]:
         "no attribute": lambda: function.none, "bound": lambda: tl.Tensor.add.__get__(x)(y),
         "function": lambda: core.Function(lambda: 1)(),
     }  # fmt: skip
+
+    def keywords() -> None:
+        _ = tl.add(x, other=y, alpha=2), tl.add(input=leaf, other=y, alpha=2.5), plain.add(y, alpha=3)
+        x.add_(y, alpha=0)
+        _ = image.sum(axis=1, keepdims=True), image.transpose(dim0=0, dim1=-1), image.permute(dims=(2, 0, 1))
+        function(x, other=y, alpha="a")  # It raises.
+
+    def assignments() -> None:
+        part = tl.zeros(2, 3, 4)
+        part[0], part[..., None, ::2], part[1, 2, 3] = image[1], 7, 2.5
+        part[0] = part[1]
+        part[0, 1:] = part[0, :-1]
+        part[5] = 1  # It raises.
 
     def in_mode() -> None:
         with Mode():
@@ -338,6 +355,7 @@ def _calls_of_functions() -> dict[str, Work]:
             thread.join()
 
     for work in (
+        keywords, assignments,
         in_mode, in_refusing_mode, backward, kept, several, failing, hooked, modified, programs, other_dtypes, threads,
     ):  # fmt: skip
         handlers[work.__name__] = work

@@ -37,6 +37,8 @@ import pytest
 import tensorlike as tl
 from tensorlike.audit.samples import Samples, serving
 from tensorlike.autograd.tensor_base import wrap
+from tensorlike.dispatch.collect import numpy_names
+from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import Form
 from tensorlike.dispatch.registry import REGISTRY
 from tensorlike.dispatch.state import STATE
@@ -403,7 +405,7 @@ def _change(call: Call, rng: random.Random) -> None:
     """Change one thing of a call."""
     specs = [spec for spec in call.specs if spec.values is not None]
     kind = rng.choice(("dtype", "layout", "layout", "class", "class", "shape", "values", "operand", "same", "option",
-                       "out", "history", "keyword", "less"))  # fmt: skip
+                       "out", "history", "keyword", "given", "less"))  # fmt: skip
     spec = rng.choice(specs) if specs else None
     if kind == "dtype" and spec:
         spec.values = spec.values.astype(dtype_of(rng.choice(_DTYPES)))
@@ -438,10 +440,18 @@ def _change(call: Call, rng: random.Random) -> None:
         call.kwargs["out"] = Name(len(call.specs) - 1) if rng.random() < 0.9 else rng.choice(call.args or (None,))
     elif kind == "keyword" and call.args:
         parameters = _parameters(call.name)
-        last = len(call.args) - 1
-        if last < len(parameters):
-            call.kwargs[parameters[last]] = call.args[last]
-            call.args = call.args[:-1]
+        aliases = {target: alias for alias, target in numpy_names(FORMS[call.name][0].parameters).items()}
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            last = len(call.args) - 1
+            if 0 <= last < len(parameters):
+                name = parameters[last]
+                call.kwargs[aliases.get(name, name) if rng.random() < 0.2 else name] = call.args[last]
+                call.args = call.args[:-1]
+    elif kind == "given" and len(call.args) < len(FORMS[call.name][0].parameters):
+        parameter = rng.choice(FORMS[call.name][0].parameters[len(call.args) :])
+        odd = (0, 1, 2, -1, 0.5, -2.5, 1e300, 1.0, True, None, "floor", (0,))
+        is_default = parameter.default is not MISSING and rng.random() < 0.4
+        call.kwargs[parameter.name] = parameter.default if is_default else rng.choice(odd)
     elif kind == "less" and call.args and rng.random() < 0.3:
         call.args = call.args[:-1]
 

@@ -314,7 +314,7 @@ def _write_to(self: Any, target: Array, value: Any) -> None:
         refuse_write("__setitem__")
     if isinstance(value, TensorBase):
         shared = value._tl_counter is not None and value._tl_counter is self._tl_counter
-        value = _stripped(value, target.shape)._tl_data
+        value = _stripped(wrap(value._tl_data), target.shape)._tl_data  # The value itself gets no view and no counter.
         if shared and value.ndim and value.size == target.size:  # An expanded value has gaps: it is not compared.
             check_partial_overlap(target, value, "__setitem__")
     if type(target) is np.ndarray:
