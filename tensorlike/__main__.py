@@ -15,7 +15,7 @@ __all__ = ["main", "parser"]
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     from tensorlike.audit import cli, compare, starting_point
-    from tensorlike.dispatch import error_pages
+    from tensorlike.utils import error_pages
 
     parser = argparse.ArgumentParser(prog="tensorlike", description="Tools for the authors of tensor-like types.")
     parser.add_argument("--version", action="version", version=f"tensorlike {__version__}")
@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     from tensorlike.audit import cli, compare, starting_point
-    from tensorlike.dispatch import error_pages
+    from tensorlike.utils import error_pages
 
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["run"]:

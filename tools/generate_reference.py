@@ -23,12 +23,12 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tensorlike.audit.samples import serving  # noqa: E402
-from tensorlike.dispatch import error_pages  # noqa: E402
 from tensorlike.dispatch.missing import MISSING  # noqa: E402
 from tensorlike.dispatch.operation import Form, Operation, form_of  # noqa: E402
 from tensorlike.dispatch.registry import IGNORED, REGISTRY  # noqa: E402
 from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, ONE, VARIADIC, Parameter  # noqa: E402
 from tensorlike.overrides.introspection import owner_of, public_rows  # noqa: E402
+from tensorlike.utils import error_pages  # noqa: E402
 from tests.parity import known as parity  # noqa: E402
 from tools import command_line_page  # noqa: E402
 

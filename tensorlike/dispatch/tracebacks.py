@@ -182,7 +182,7 @@ def _mention(name: str) -> re.Pattern[str]:
 
 
 def explained(kind: Callable[[str], E], page: str, text: str) -> E:
-    """Return an error of a kind, with a note that names the page about it: a file in `tensorlike/dispatch/error_pages`.
+    """Return an error of a kind, with a note that names the page about it: a file in `tensorlike/utils/error_pages`.
 
     A note, and no part of the text: that is PyTorch's, and programs compare it.
     """

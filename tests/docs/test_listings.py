@@ -17,7 +17,7 @@ DOCS = ROOT / "docs"
 GENERATED = ("_build/", "reference/")
 #: Those about errors are shipped with the package.
 PAGES = sorted(path for path in DOCS.rglob("*.md") if not path.relative_to(DOCS).as_posix().startswith(GENERATED))
-PAGES += sorted(ROOT.glob("tensorlike/dispatch/error_pages/*.md"))
+PAGES += sorted(ROOT.glob("tensorlike/utils/error_pages/*.md"))
 
 #: Pages whose listings are not run here, with the reason.
 ELSEWHERE = {"cpp.md": "tests/cpp runs them: they need a compiler", "gpu.md": "they need a GPU"}

@@ -9,7 +9,7 @@ import pytest
 
 import tensorlike as tl
 from tensorlike import __main__ as command_line
-from tensorlike.dispatch import error_pages
+from tensorlike.utils import error_pages
 from tests.helpers.listings import LISTING, run_listings
 
 PACKAGE = Path(tl.__file__).parent
@@ -39,7 +39,7 @@ def test_every_name_has_its_page_and_every_page_its_error() -> None:
 
 @pytest.mark.parametrize("name", error_pages.names())
 def test_the_page_shows_an_error_that_names_it_and_a_cure(name: str) -> None:
-    page = PACKAGE / "dispatch" / "error_pages" / f"{name}.md"
+    page = PACKAGE / "utils" / "error_pages" / f"{name}.md"
     text = page.read_text(encoding="utf-8")
     assert text.startswith("# ")
     assert all(len(line) <= 120 for line in LISTING.sub("", text).splitlines())
@@ -57,7 +57,7 @@ def test_the_page_shows_an_error_that_names_it_and_a_cure(name: str) -> None:
 
 def test_the_command_prints_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(["error", "matmul-shapes"]) == 0
-    page = PACKAGE / "dispatch" / "error_pages" / "matmul-shapes.md"
+    page = PACKAGE / "utils" / "error_pages" / "matmul-shapes.md"
     assert capsys.readouterr().out == page.read_text(encoding="utf-8")
 
 

@@ -19,7 +19,7 @@ _FOLDER = Path(__file__).parent
 def names() -> list[str]:
     """Return the names of the pages.
 
-    >>> from tensorlike.dispatch import error_pages
+    >>> from tensorlike.utils import error_pages
     >>> "matmul-shapes" in error_pages.names()
     True
     """
@@ -29,7 +29,7 @@ def names() -> list[str]:
 def text(name: str) -> str:
     """Return a page, in Markdown. Raises KeyError for a name that no page has.
 
-    >>> from tensorlike.dispatch import error_pages
+    >>> from tensorlike.utils import error_pages
     >>> error_pages.text("matmul-shapes").splitlines()[0]
     '# The shapes of a product do not fit'
     """
@@ -41,7 +41,7 @@ def text(name: str) -> str:
 def title(name: str) -> str:
     """Return the title of a page.
 
-    >>> from tensorlike.dispatch import error_pages
+    >>> from tensorlike.utils import error_pages
     >>> error_pages.title("matmul-shapes")
     'The shapes of a product do not fit'
     """
