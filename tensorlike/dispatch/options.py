@@ -79,7 +79,7 @@ def is_checked(parameter: Parameter) -> bool:
 
 def fitting(annotation: str, value: Any) -> bool:
     """Return whether a value is of a type that an annotation allows; True if unknown."""
-    if value is None and annotation not in ("bool", "int"):
+    if value is None and annotation not in ("bool", "int", "Number"):
         return True  # PyTorch takes it in many places where its signature does not say so.
     tests = _alternatives(annotation)
     return not tests or any(test(value) for test, _ in tests)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,11 @@ F = tl.nn.functional
 
 WRONG = {
     "text for a number": (lambda: x.add(x, alpha="q"), "add(): argument 'alpha' must be Number, not str ('q')"),
+    "None for a number": (lambda: x.add(x, alpha=None), "add(): argument 'alpha' must be Number, not NoneType"),
+    "None in place": (lambda: x.clone().sub_(x, alpha=None), "sub_(): argument 'alpha' must be Number"),
+    "a list for a number": (lambda: tl.addcmul(x, x, x, value=[2]), "addcmul(): argument 'value' must be Number"),
+    "bytes for a number": (lambda: F.threshold(x, b"1", 0), "argument 'threshold' (position 2) must be float"),
+    "a tuple for a float": (lambda: F.softplus(x, (2.0,)), "'beta' (position 2) must be float, not tuple"),
     "text for a dim": (lambda: x.sum(dim="q"), "sum(): argument 'dim' must be int, not str ('q')"),
     "a float for a bool": (lambda: x.sum(0, keepdim=3.5), "sum(): argument 'keepdim' must be bool, not float"),
     "an int for a bool": (lambda: x.sum(0, 1), "sum(): argument 'keepdim' (position 2) must be bool, not int"),
@@ -53,6 +60,8 @@ def test_the_first_error_stays_when_the_types_are_right():
 def test_what_counts_as_a_number_is_taken():
     assert x.sum(dim=np.int64(1), keepdim=True).shape == (2, 1)
     assert x.add(x, alpha=tl.tensor(2.0)).sum() == 18
+    assert x.add(x, alpha=Fraction(1, 2)).sum() == x.add(x, alpha=np.float32(0.5)).sum() == 9
+    assert F.softplus(x, True).shape == tl.addcmul(x, x, x, value=tl.tensor(2)).shape == (2, 3)
     assert x.topk(np.int64(2))[0].shape == (2, 2)
     assert x.var(0, unbiased=False).shape == (3,)
 

@@ -316,28 +316,36 @@ def calling(
     name = qualname.rpartition(".")[2]
     variadic = d.variadic is not None and any(p.kind == VARIADIC for p in parameters)
     bind = binder(parameters, qualname, _spelled(d, name) if variadic else None)
-    return bind, _taking_numbers((_writing if inplace else _returning)(d, tuple(parameters), name), parameters)
+    run = (_writing if inplace else _returning)(d, tuple(parameters), name)
+    return bind, _taking_numbers(run, name, parameters)
 
 
-def _taking_numbers(run: Callable[[Values], Any], parameters: Sequence[Parameter]) -> Callable[[Values], Any]:
+def _taking_numbers(
+    run: Callable[[Values], Any], name: str, parameters: Sequence[Parameter]
+) -> Callable[[Values], Any]:
     """Return `run` for values among which a tensor of no dimensions may stand for a number.
 
-    As in PyTorch, it is read then, unless it requires grad; for an int its dtype must be integral.
+    As in PyTorch, it is read then, unless it requires grad; for an int its dtype must be integral. What is no number
+    raises TypeError.
     """
-    kinds = {p.annotation.removesuffix(" | None") for p in parameters if not p.operand}
-    if kinds.isdisjoint(("float", "int", "Number")):
-        return run
     places = [
-        (place, p.annotation.startswith("int"))
+        (place, p)
         for place, p in enumerate(parameters)
         if not p.operand and p.kind != VARIADIC and p.annotation.removesuffix(" | None") in ("float", "int", "Number")
     ]
+    if not places:
+        return run
 
     def run_with_numbers(values: Values) -> Any:
-        for place, integral in places:
+        for place, p in places:
             value = values[place]
-            if isinstance(value, TensorBase) and stands_for_number(value, integral):
-                values = (*values[:place], value._tl_data.item(), *values[place + 1 :])
+            if type(value) in (float, int) or value is p.default:
+                continue
+            if isinstance(value, TensorBase):
+                if stands_for_number(value, p.annotation.startswith("int")):
+                    values = (*values[:place], value._tl_data.item(), *values[place + 1 :])
+            elif p.annotation[:3] != "int":  # NumPy would make NaN of None, and compute with a list.
+                runtime.options(name, (p.name, p.annotation, value))
         return run(values)
 
     return run_with_numbers
