@@ -169,7 +169,7 @@ def test_options(dtype):
         bounds = ((0, 2), (None, 1), (0.5, None), (0.5, 1.5), (second, None), (None, second), (2, 1), (300, None))
         for low, high in bounds:
             yield compare("clamp", first, min=low, max=high)
-        for decimals in (1, 2, -1):
+        for decimals in (1, 2, -1, 5, -5, 39, -39, 400, 2**40):
             yield compare("round", first, decimals=decimals)
         for eps in (0.1, 0.0, -1.0):
             yield compare("logit", first, eps=eps)

@@ -58,10 +58,13 @@ def round(xp: Namespace, input: Array, *, decimals: int = 0) -> Array:
         return input.copy("K")
     if decimals == 0:
         return xp.rint(input)  # type: ignore[no-any-return]
-    power = input.dtype.type(10 ** (-decimals if decimals < 0 else decimals))
-    if decimals < 0:
-        return xp.multiply(xp.rint(xp.true_divide(input, power)), power)  # type: ignore[no-any-return]
-    return xp.true_divide(xp.rint(xp.multiply(input, power)), power)
+    # In single precision for half, as in PyTorch. The power is infinite where it is too large, as there; 10**decimals
+    # would be an int of that many digits.
+    wide = input.astype(np.float32) if input.dtype.itemsize == 2 else input
+    power = np.asarray(float(f"1e{abs(decimals)}")).astype(wide.dtype)[()]
+    first, last = (xp.true_divide, xp.multiply) if decimals < 0 else (xp.multiply, xp.true_divide)
+    return last(xp.rint(first(wide, power)), power).astype(input.dtype, copy=False)
+
 
 
 derivatives(round, input=zeros_like)
