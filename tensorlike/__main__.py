@@ -36,15 +36,15 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    from tensorlike.audit import cli, compare, starting_point
-    from tensorlike.utils import error_pages
-
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["run"]:
         # Most of what follows is the program's, options too.
         from tensorlike.as_torch.runner import run
 
         return run(given[1:])
+    from tensorlike.audit import cli, compare, starting_point
+    from tensorlike.utils import error_pages
+
     options = parser().parse_args(given)
     try:
         runs = {"audit": cli.run, "compare": compare.run, "error": error_pages.run, "info": _info}

@@ -81,7 +81,8 @@ def _run_script(path: str) -> None:
     vars(main).update(__builtins__=builtins, __spec__=None)
     if path != "-":
         vars(main).update(__file__=path, __cached__=None)
-    sys.modules["__main__"] = main
+    # By its second name, multiprocessing finds what children send that the program defines.
+    sys.modules["__main__"] = sys.modules["__mp_main__"] = main
     exec(code, vars(main))
 
 
