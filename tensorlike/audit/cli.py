@@ -13,23 +13,15 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import continuous
-from .api import api_named
 from .errors import AuditError
 from .foreign import described, interrupts_noted, let_through, one_line, process_restored, text_of_error
-from .html import require_jinja, to_html
 from .making import evaluated, instances_of, target
 from .model import AuditReport
-from .next_steps import advice
 from .options import CHOICES, Project, checked_choice, project_options
 from .outcomes import legend
-from .outputs import Audited, Results, html_index
-from .packages import audit_package, print_package
-from .parallel import available_jobs
+from .outputs import Audited, Results
 from .readers import readers
-from .repro import Making, repro
-from .run import Auditor
 from .sources import Source, source_of
-from .terminal import print_report, progress_bar
 
 if TYPE_CHECKING:
     from .baseline import Baseline
@@ -254,6 +246,8 @@ def _run(options: argparse.Namespace) -> int:
 
 def _audit_one(options: argparse.Namespace, project: Project) -> int:
     """Audit one type, or all of a package, and return the exit status."""
+    from .terminal import print_report
+
     for name, value in project.options(options.target or "").items():
         if not getattr(options, name) and not (options.all is not None and name in ("make", "from_dense", "to_dense")):
             setattr(options, name, value)
@@ -263,6 +257,8 @@ def _audit_one(options: argparse.Namespace, project: Project) -> int:
     # Errors of the options are raised at once, not after the audit.
     fail_under = None if options.fail_under is None else _percentage(options.fail_under)
     if options.html is not None:
+        from .html import require_jinja
+
         require_jinja()
     continuous.settle_files(options, check_writable)
     if options.repro is not None:
@@ -283,10 +279,14 @@ def _audit_one(options: argparse.Namespace, project: Project) -> int:
         if options.all is not None:
             _write_pages(options.html, results)
         else:
+            from .html import to_html
+
             write(options.html, to_html(report))
     shown = not continuous.takes_output(options)
     output = sys.stdout if shown else sys.stderr
     if shown and options.all is not None:
+        from .packages import print_package
+
         print_package(package, output)
     elif shown:
         print_report(report, output)
@@ -318,6 +318,9 @@ def _is_advised(options: argparse.Namespace) -> bool:
 
 
 def _audited_package(options: argparse.Namespace, project: Project) -> PackageReport:
+    from .packages import audit_package
+    from .terminal import progress_bar
+
     with progress_bar() as progress:
         return audit_package(
             options.all,
@@ -347,6 +350,9 @@ def audited(
 @contextlib.contextmanager
 def _auditor(options: argparse.Namespace, progress: Callable[[int, int, str], None] | None) -> Iterator[Any]:
     """Yield the module of the type and the Auditor that the options ask for."""
+    from .api import api_named
+    from .run import Auditor
+
     api = api_named(options.api or "tensorlike")
     with target(options.target) as (module, kind):
         given: dict[str, Any] = {}
@@ -380,6 +386,9 @@ def _audited(
     options: argparse.Namespace, advise: bool, baseline: Baseline | None
 ) -> tuple[AuditReport, Source | None, list[str]]:
     """Return the report, the type's source, and what to do next with a type that answers next to nothing."""
+    from .parallel import available_jobs
+    from .terminal import progress_bar
+
     with progress_bar() as progress, _auditor(options, progress) as (_, kind, auditor):
         jobs = available_jobs() if options.jobs is None else options.jobs
         selection = None if baseline is None else continuous.Selection(options, auditor, baseline)
@@ -389,10 +398,14 @@ def _audited(
             return report, source_of(kind), [selection.note] if selection.note else []
         if not advise:
             return report, source_of(kind), []
+        from .next_steps import advice
+
         return report, source_of(kind), advice(auditor, report, options.to_dense)
 
 
 def _repro(options: argparse.Namespace) -> int:
+    from .repro import Making, repro
+
     with _running_code_of(options.target), _auditor(options, None) as (module, _, auditor):
         file = os.path.abspath(getattr(module, "__file__", None) or "")
         folder = next((p for p in sys.path if p and file.startswith(os.path.join(os.path.abspath(p), ""))), "")
@@ -415,6 +428,9 @@ def _check_all(options: argparse.Namespace) -> None:
 
 def _write_pages(path: str, results: Results) -> None:
     """Write an HTML page that lists the types, and beside it a folder with the page of each."""
+    from .html import to_html
+    from .outputs import html_index
+
     folder = f"{os.path.splitext(path)[0]}-types"
     os.makedirs(folder, exist_ok=True)
     for report in (each.report for each in results.audited):

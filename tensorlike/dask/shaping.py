@@ -16,7 +16,6 @@ from tensorlike.operations.linalg import diagonals
 from tensorlike.operations.memory import placement
 from tensorlike.operations.reductions import sums
 from tensorlike.operations.shape import expanding, rearranging, reshaping
-from tensorlike.operations.shape.joining import cat
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.dims import dim_tuple, inferred, one_dim, size_argument
 
@@ -336,6 +335,8 @@ def _flipped(tensor: Tensor, dims: set[int]) -> Any:
 
 @rule(rearranging.roll)
 def _roll(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    from tensorlike.operations.shape.joining import cat
+
     given = arguments(form, args, kwargs)
     tensor, shifts, dims = given["input"], given["shifts"], given.get("dims", ())
     called(form.function, (tensor, shifts, dims), {})

@@ -15,7 +15,6 @@ from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.layouts import format_name, is_arranged, memory_format
 from tensorlike.tensor.memory.views import detached
 from tensorlike.tensor.serialization import OWN_STATE
-from tensorlike.tensor.shared import share
 from tensorlike.tensor.storage import TypedStorage, UntypedStorage, storage_of
 
 from ..shared import require_tensor
@@ -130,6 +129,8 @@ def share_memory_(self: Tensor) -> Tensor:
     >>> x[1:].share_memory_().is_shared(), x.is_shared()
     (True, True)
     """
+    from tensorlike.tensor.shared import share
+
     share(self)
     return self
 
