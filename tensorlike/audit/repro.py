@@ -12,7 +12,6 @@ import math
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
-from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,6 +31,8 @@ from .parallel import Child, available_jobs
 from .run import Auditor
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     from .api import AuditedApi, AuditedFunction
 
 _CANDIDATES = 12

@@ -93,3 +93,12 @@ def test_the_picture_is_of_today():
     command = [sys.executable, "tools/import_graph.py", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+def test_pytorchs_modules_are_found_by_one_name_alone():
+    program = "import tensorlike as tl, tensorlike.cuda; assert tl.cuda is tensorlike.cuda; print(tl.cuda.__name__)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "tensorlike.cuda\n", done.stderr
+    program = "import tensorlike.as_torch.namespaces.cuda"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert "are imported by their public names" in done.stderr
