@@ -51,6 +51,10 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(f"{__name__}.{home}"), name)
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 @named_errors
 def audit(
     type_or_maker: type | Callable[[], Any],

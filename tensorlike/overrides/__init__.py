@@ -96,3 +96,7 @@ def __getattr__(name: str) -> Any:
         return _absent(__name__, name)
     found = globals()[name] = getattr(module, name)
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -32,3 +32,7 @@ def __getattr__(name: str) -> object:
 
         return swap_tensors
     return _absent(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

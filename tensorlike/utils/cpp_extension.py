@@ -634,6 +634,10 @@ def __getattr__(name: str) -> Any:
     return absent(__name__, name)
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def _build_extension() -> type:
     try:
         from setuptools.command.build_ext import build_ext

@@ -84,6 +84,10 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def register_backend(backend: Backend, root_module_name: str) -> None:
     """Register `backend` for the arrays whose type is defined in `root_module_name`, and for its type of device.
 
