@@ -6,6 +6,7 @@ with it, is imported when an option or a fixture is used. What they do is in `te
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
+    if "tensorlike.as_torch.finder" in sys.modules:  # As under `tensorlike run -m pytest`: pytest has a finder, too.
+        sys.modules["tensorlike.as_torch.finder"].come_first()
     group = parser.getgroup("tensorlike", "overrides of tensor-like types")
     group.addoption(
         "--override-coverage",

@@ -13,8 +13,6 @@ import importlib
 import sys
 from typing import Any, Final
 
-__all__ = ["ABOVE", "above", "absent", "explain_absent_names"]
-
 #: What stands above, with who asks for it.
 ABOVE: Final = {
     "_build": "cuda.OutOfMemoryError is a name of the main namespace",

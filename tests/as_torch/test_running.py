@@ -182,6 +182,18 @@ class TestPytest:
         assert "1 passed" in printed
         assert "warning" not in printed
 
+    def test_modules_that_are_loaded_during_the_run_are_adapted(self, folder):
+        # pytest's own finder loads modules too, of packages with a plugin.
+        (folder / "test_it.py").write_text(
+            "import pickle, sys, torch\n"
+            "def test_it():\n"
+            "    assert 'tensorlike.tensor.creation.legacy_types' not in sys.modules\n"
+            "    assert pickle.loads(pickle.dumps(torch.ones(2))).sum() == 2\n"
+            "    assert torch.FloatStorage.__module__ == 'torch'\n"
+        )
+        printed = python("-m", "tensorlike", "run", "-m", "pytest", "-p", "no:cacheprovider", cwd=folder)
+        assert "1 passed" in printed
+
     def test_the_option(self, folder):
         plugin = ("-p", "tensorlike.testing.pytest_plugin") if not _is_installed() else ()
         assert "1 passed" in self.pytest(folder, *plugin, ini="tensorlike_as_torch = true\n")
