@@ -408,13 +408,10 @@ dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t given_coun
     if (clear) {
         PyObject *inheriting = PyTuple_GET_ITEM(plan, PLAN_DEFAULT);
         if (inheriting != Py_None) {
-            PyObject *places[MOST_PARAMETERS];
-            if (self->inherited != NULL && by_name) {
-                given_count = bind_arguments(self, args, given_count, keywords, places);
-                args = places;
-            }
-            if (self->inherited != NULL && PyType_Check(inheriting) && given_count >= 0) {
-                result = self->inherited(self, (PyTypeObject *)inheriting, args, given_count);
+            if (self->inherited != NULL && PyType_Check(inheriting)) {
+                PyTypeObject *type = (PyTypeObject *)inheriting;
+                result = by_name ? ask_by_name(self, type, args, given_count, keywords)
+                                 : self->inherited(self, type, args, given_count);
             }
             goto done;
         }

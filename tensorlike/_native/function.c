@@ -84,7 +84,9 @@ free_parameters(Parameters *parameters)
     }
 }
 
-Py_ssize_t
+/* Put the arguments of a call with keywords into the places of the parameters, borrowed: their number, or -1 for a call
+ * that is Python's, with no exception set. */
+static Py_ssize_t
 bind_arguments(const FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords,
                PyObject **places)
 {
@@ -129,15 +131,24 @@ bind_arguments(const FunctionObject *self, PyObject *const *args, Py_ssize_t cou
     return last;
 }
 
-static PyObject *
+/* Apart, since the places would burden the frame of every call. */
+Py_NO_INLINE PyObject *
+ask_by_name(FunctionObject *self, PyTypeObject *type, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
+{
+    PyObject *places[MOST_PARAMETERS];
+    count = bind_arguments(self, args, count, keywords, places);
+    return count < 0      ? LEFT_TO_PYTHON
+           : type == NULL ? self->handler(self, places, count, NULL)
+                          : self->inherited(self, type, places, count);
+}
+
+static inline PyObject *
 ask_handler(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
     if (self->parameters == NULL || keywords == NULL || PyTuple_GET_SIZE(keywords) == 0) {
         return count > self->most ? LEFT_TO_PYTHON : self->handler(self, args, count, keywords);
     }
-    PyObject *places[MOST_PARAMETERS];
-    count = bind_arguments(self, args, count, keywords, places);
-    return count < 0 ? LEFT_TO_PYTHON : self->handler(self, places, count, NULL);
+    return ask_by_name(self, NULL, args, count, keywords);
 }
 
 static PyObject *

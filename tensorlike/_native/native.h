@@ -172,10 +172,9 @@ extern PyObject left_to_python;
 
 #define MOST_PARAMETERS 8
 
-/* Put the arguments of a call with keywords into the places of the parameters, borrowed: their number, or -1 for a call
- * that is Python's, with no exception set. See Note [Keywords become places]. */
-Py_ssize_t bind_arguments(const FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords,
-                          PyObject **places);
+/* Ask the handler of a call with keywords, or what answers for the subclass `type` of Tensor if it is given. */
+PyObject *ask_by_name(FunctionObject *self, PyTypeObject *type, PyObject *const *args, Py_ssize_t count,
+                      PyObject *keywords);
 
 /* Whether every call is left to Python now, for tools that watch Python's frames. */
 bool is_paused(void);

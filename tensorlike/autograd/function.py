@@ -349,9 +349,7 @@ def _constant(tensor: Any, given: bool, dirty: Sequence[Any]) -> Any:
     return tensor
 
 
-def _rebase(
-    cls: type[Function], node: FunctionNode, number: int, tensor: Any, args: Sequence[Any], count: int
-) -> Any:
+def _rebase(cls: type[Function], node: FunctionNode, number: int, tensor: Any, args: Sequence[Any], count: int) -> Any:
     """Give an input that forward modified in place its new history; for a view, return a function that finds it."""
     PROVIDED.views.check_inplace(tensor, f"{cls.__name__}.apply")
     if tensor._tl_view_base is not None and count > 1:

@@ -85,9 +85,7 @@ def fitting(annotation: str, value: Any) -> bool:
     return not tests or any(test(value) for test, _ in tests)
 
 
-def check_options(
-    name: str, parameters: Sequence[Parameter], args: Sequence[Any], keywords: Mapping[str, Any]
-) -> None:
+def check_options(name: str, parameters: Sequence[Parameter], args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
     """Raise a TypeError for the first argument that is no operand and not of its annotated type."""
     positional = [p for p in parameters if p.kind == POSITIONAL]
     given = [(p, v, i) for i, (p, v) in enumerate(zip(positional, args), parameters[0].name != "self")]

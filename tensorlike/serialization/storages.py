@@ -209,9 +209,7 @@ def globals_of(data: bytes, allows: Callable[[str], bool]) -> list[str]:
     return sorted(names)
 
 
-def survey(
-    data: bytes, at: int, known: Callable[[str], Any], encoding: str
-) -> tuple[dict[str, tuple[int, int]], int]:
+def survey(data: bytes, at: int, known: Callable[[str], Any], encoding: str) -> tuple[dict[str, tuple[int, int]], int]:
     """Return the position of each storage's bytes in a legacy stream, and the end of the stream.
 
     `at` is the position of the object's pickle, which is interpreted without making objects: the sizes that precede the

@@ -25,9 +25,7 @@ def plain_operand(arguments: Any) -> Any:
     return map_leaves(plain, arguments, True)
 
 
-def other_functions(
-    cls: Any, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def other_functions(cls: Any, func: Any, types: tuple[type, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer a function without an implementation: elementwise on the values, or by its own code; or refuse it."""
     from .tensor import refused
 

@@ -79,9 +79,7 @@ class Tensor(TensorBase, TensorMethods):
 
     # Any, so that a subclass may annotate `types` with a tuple or with a sequence and hand it on.
     @classmethod
-    def __torch_function__(
-        cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         """Run `func` with subclass overrides off and give tensors in the result, nested ones too, the type `cls`.
 
         Returns NotImplemented unless `cls` is a subclass of every type in `types`. Implementations of subclasses reach

@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING
 from tensorlike._above import above
 
 if TYPE_CHECKING:
-    from tensorlike.overrides import *  # noqa: F403
-else:
-    _overrides = above("overrides")
-    for _name in (
-        "get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function",
-        "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function",
-    ):  # fmt: skip
-        globals()[_name] = getattr(_overrides, _name)
+    from tensorlike.overrides import (
+        get_ignored_functions,
+        get_overridable_functions,
+        get_testing_overrides,
+        handle_torch_function,
+        has_torch_function,
+        is_tensor_like,
+        is_tensor_method_or_property,
+        resolve_name,
+        wrap_torch_function,
+    )
+
+__all__ = [
+    "get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function",
+    "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function",
+]  # fmt: skip
+
+globals().update({_name: getattr(above("overrides"), _name) for _name in __all__})

@@ -175,9 +175,7 @@ def samples(
     if (not gradcheck or not deterministic) and not reason:
         raise ValueError(f"samples of {names}: say why, in `reason`")
 
-    def register(
-        generate: Callable[[Make], Iterator[SampleInput]],
-    ) -> Callable[[Make], Iterator[SampleInput]]:
+    def register(generate: Callable[[Make], Iterator[SampleInput]]) -> Callable[[Make], Iterator[SampleInput]]:
         for name in names:
             if name in SAMPLES:
                 raise ValueError(f"samples of {name} are given twice")

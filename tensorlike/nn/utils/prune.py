@@ -96,9 +96,7 @@ class BasePruningMethod(ABC):
         module.register_forward_pre_hook(chosen)
         return chosen
 
-    def prune(
-        self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
-    ) -> Tensor:
+    def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
         """Return `t` pruned; elements that `default_mask` has zeros for are pruned too."""
         _check_scores(importance_scores, t, "tensor t")
         scores = t if importance_scores is None else importance_scores
@@ -341,9 +339,7 @@ def random_unstructured(module: Module, name: str, amount: int | float) -> Modul
     return module
 
 
-def l1_unstructured(
-    module: Module, name: str, amount: int | float, importance_scores: Tensor | None = None
-) -> Module:
+def l1_unstructured(module: Module, name: str, amount: int | float, importance_scores: Tensor | None = None) -> Module:
     """Prune the elements of the parameter `name` with the smallest absolute values, and return the module.
 
     `amount` is their number or, as a float between 0 and 1, a fraction of all. `importance_scores` are compared in

@@ -156,9 +156,7 @@ derivatives(cholesky, A=lambda grad, result, upper: cholesky_gradient(grad, resu
 
 
 @primitive(namespace=NAMESPACE, method=False, out=True, several=("L", "info"))
-def cholesky_ex(
-    xp: Namespace, A: Array, *, upper: bool = False, check_errors: bool = False
-) -> tuple[Array, Array]:  # fmt: skip
+def cholesky_ex(xp: Namespace, A: Array, *, upper: bool = False, check_errors: bool = False) -> tuple[Array, Array]:
     """Return the factor of `linalg.cholesky`, and for each matrix an integer that is 0 when there is one.
 
     Otherwise `info` is the order of the first leading minor that is not positive, and the factor is that of the minors

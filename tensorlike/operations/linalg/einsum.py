@@ -118,9 +118,7 @@ def _plan_pair(a: Labels, shape_a: Labels, b: Labels, shape_b: Labels, keep: set
 
 
 @functools.lru_cache(maxsize=512)
-def _program(
-    inputs: tuple[Labels, ...], output: Labels, shapes: tuple[Labels, ...], strategy: str | None
-) -> _Program:
+def _program(inputs: tuple[Labels, ...], output: Labels, shapes: tuple[Labels, ...], strategy: str | None) -> _Program:
     """Return the plan of a sum of products. Cached: training repeats the same ones."""
     labels: list[Labels] = []
     sizes: list[Labels] = []

@@ -173,9 +173,7 @@ derivatives(lu_factor, A=lambda grads, LU, pivots: _lu_gradient(grads[0], LU, pi
 
 # `tl.lu` returns the packed factors.
 @composite(namespace=NAMESPACE)
-def lu(
-    A: Tensor, *, pivot: bool = True, out: tuple[Tensor, ...] | None = None
-) -> return_types.linalg_lu:  # fmt: skip
+def lu(A: Tensor, *, pivot: bool = True, out: tuple[Tensor, ...] | None = None) -> return_types.linalg_lu:
     """Return a permutation P, a lower triangular L with ones on its diagonal and an upper triangular U with A = P L U.
 
     For A of shape (..., m, n) and k = min(m, n) they have shapes (..., m, m), (..., m, k) and (..., k, n). Raises

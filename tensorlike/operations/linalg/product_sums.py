@@ -74,9 +74,7 @@ def scaled_gradient(grad: Tensor, factor: int) -> Tensor:
 
 
 @primitive(out=True, inplace=True)
-def addmm(
-    xp: Namespace, input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1
-) -> Array:  # fmt: skip
+def addmm(xp: Namespace, input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """Return `beta * input + alpha * (mat1 @ mat2)` for two matrices.
 
     `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
@@ -100,9 +98,7 @@ derivatives(
 
 
 @primitive(out=True, inplace=True, inplace_function=True)
-def addmv(
-    xp: Namespace, input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1
-) -> Array:  # fmt: skip
+def addmv(xp: Namespace, input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """Return `beta * input + alpha * (mat @ vec)` for a matrix and a vector.
 
     `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
@@ -128,9 +124,7 @@ derivatives(
 
 
 @primitive(out="cast", inplace=True, promotion="arithmetic", promoted=("input", "vec1", "vec2"))
-def addr(
-    xp: Namespace, input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Number = 1
-) -> Array:  # fmt: skip
+def addr(xp: Namespace, input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """Return `beta * input + alpha * outer(vec1, vec2)`.
 
     `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for operands other than
@@ -167,9 +161,7 @@ derivatives(
 
 
 @primitive(out=True, inplace=True)
-def addbmm(
-    xp: Namespace, input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
-) -> Array:  # fmt: skip
+def addbmm(xp: Namespace, input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """Return `beta * input + alpha *` the sum of the products of the matrices of two batches.
 
     Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to (n, p), and is not read when `beta` is 0. Raises
@@ -200,9 +192,7 @@ derivatives(
 
 
 @primitive(out=True, inplace=True)
-def baddbmm(
-    xp: Namespace, input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
-) -> Array:  # fmt: skip
+def baddbmm(xp: Namespace, input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """Return `beta * input + alpha * (batch1 @ batch2)` for two batches of matrices.
 
     Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to the product, and is not read when `beta` is 0.

@@ -175,9 +175,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
 
 
 @composite(namespace=NAMESPACE)
-def tensorsolve(
-    A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None
-) -> Tensor:  # fmt: skip
+def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
     """Return the solution X of `tensordot(A, X, X.ndim) == B`, with A as a linear map.
 
     The first dimensions of A are those of B, in number of elements; the dimensions `dims` of A are moved to the end

@@ -338,9 +338,7 @@ def svd_lowrank(
 
 
 @composite(random=None)
-def pca_lowrank(
-    A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """Return U, S and V as `svd_lowrank` does for A with the mean of each column subtracted, unless `center=False`.
 
     The columns of V are the principal directions of the rows of A. `q`, how many, is min(6, m, n) unless given. Raises

@@ -175,9 +175,7 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
 
 
 @_in_place_only
-def exponential_kernel(
-    xp: Namespace, self: Array, lambd: float = 1, *, generator: Generator | None = None
-) -> Array:  # fmt: skip
+def exponential_kernel(xp: Namespace, self: Array, lambd: float = 1, *, generator: Generator | None = None) -> Array:
     """Fill the tensor with numbers of the exponential distribution of rate `lambd`, and return it.
 
     Raises RuntimeError for a rate that is not positive and for a tensor that is not floating-point.

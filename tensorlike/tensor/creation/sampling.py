@@ -416,9 +416,7 @@ def check_probabilities(function: str, array: Array) -> None:
 
 
 @primitive(out="any", random=True)
-def bernoulli(
-    xp: Namespace, input: Array, p: float | None = None, *, generator: Generator | None = None
-) -> Array:  # fmt: skip
+def bernoulli(xp: Namespace, input: Array, p: float | None = None, *, generator: Generator | None = None) -> Array:
     """Return a tensor like `input` of ones, with the probabilities in `input`, and zeros.
 
     With a number `p`, that is the probability of each one, and `input` gives shape and dtype alone. Raises RuntimeError

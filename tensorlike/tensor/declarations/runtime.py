@@ -199,9 +199,7 @@ def shared_space(name: str, *arrays: Array | float | complex | None) -> Any:
         return None
 
 
-def run_guarded(
-    guard: AbstractContextManager[Any], function: Callable[..., Any], *args: Any, **options: Any
-) -> Any:
+def run_guarded(guard: AbstractContextManager[Any], function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """Run `function` again in the context of its operands' device: see Note [The current device]."""
     with guard:
         return function(*args, **options)
