@@ -32,8 +32,7 @@ static PyObject *
 handle_number(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count, PyObject *Py_UNUSED(keywords))
 {
     PyArrayObject *array = count == 1 ? plain_array(args[0]) : NULL;
-    if (array == NULL || PyArray_SIZE(array) != 1 ||
-        !PyTypeNum_ISNUMBER(PyArray_TYPE(array))) {
+    if (array == NULL || PyArray_SIZE(array) != 1 || !PyTypeNum_ISNUMBER(PyArray_TYPE(array))) {
         return LEFT_TO_PYTHON;
     }
     return PyArray_GETITEM(array, PyArray_DATA(array));
@@ -43,8 +42,7 @@ static PyObject *
 handle_copy(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *Py_UNUSED(keywords))
 {
     PyArrayObject *array = count == 1 ? plain_array(args[0]) : NULL;
-    if (array == NULL || !is_tidy(array) || PyArray_SIZE(array) == 0 ||
-        PyArray_NBYTES(array) > 1 << 16) {
+    if (array == NULL || !is_tidy(array) || PyArray_SIZE(array) == 0 || PyArray_NBYTES(array) > 1 << 16) {
         return LEFT_TO_PYTHON;
     }
     Result how = result_of(self->data, args[0], UNRECORDED);

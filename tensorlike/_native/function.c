@@ -472,8 +472,8 @@ binds(PyObject *Py_UNUSED(module), PyObject *args)
     known->defaults = Py_NewRef(defaults);
     known->positional = positional;
     known->spread = spread;
-    bool fits = PyTuple_GET_SIZE(places) == count && most <= MOST_PARAMETERS && positional >= 0 &&
-                positional <= most && spread < most;
+    bool fits = PyTuple_GET_SIZE(places) == count && most <= MOST_PARAMETERS && positional >= 0 && positional <= most &&
+                spread < most;
     for (Py_ssize_t i = 0; fits && i < count; i++) {
         Py_ssize_t place = PyNumber_AsSsize_t(PyTuple_GET_ITEM(places, i), NULL);
         known->places[i] = (int)place;

@@ -194,8 +194,8 @@ attach_product(PyObject *Py_UNUSED(module), PyObject *args)
     PyObject *function, *product, *sum, *dtypes, *ranks, *recording;
     int transposed;
     Py_ssize_t largest;
-    if (!PyArg_ParseTuple(args, "OOOO!O!pnO:attach_product", &function, &product, &sum,
-                          &PyTuple_Type, &dtypes, &PyTuple_Type, &ranks, &transposed, &largest, &recording)) {
+    if (!PyArg_ParseTuple(args, "OOOO!O!pnO:attach_product", &function, &product, &sum, &PyTuple_Type, &dtypes,
+                          &PyTuple_Type, &ranks, &transposed, &largest, &recording)) {
         return NULL;
     }
     if (as_ufunc(product, 2) == NULL || (sum != Py_None && as_ufunc(sum, 2) == NULL)) {
@@ -416,8 +416,8 @@ attach_softmax(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyObject *function, *power, *divide, *rows, *recording;
     Py_ssize_t largest;
-    if (!PyArg_ParseTuple(args, "OOOO!nO:attach_softmax", &function, &power, &divide,
-                          &PyTuple_Type, &rows, &largest, &recording)) {
+    if (!PyArg_ParseTuple(args, "OOOO!nO:attach_softmax", &function, &power, &divide, &PyTuple_Type, &rows, &largest,
+                          &recording)) {
         return NULL;
     }
     if (as_ufunc(power, 1) == NULL || as_ufunc(divide, 2) == NULL) {

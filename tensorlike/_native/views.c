@@ -654,8 +654,7 @@ assigned_value(PyArrayObject *view, TensorObject *tensor, PyObject *value, char 
 }
 
 static PyObject *
-handle_assigned(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count,
-                PyObject *Py_UNUSED(keywords))
+handle_assigned(FunctionObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t count, PyObject *Py_UNUSED(keywords))
 {
     PyArrayObject *array = count == 3 ? plain_array(args[0]) : NULL;
     if (array == NULL || !PyArray_ISWRITEABLE(array) ||
