@@ -170,7 +170,7 @@ extern PyTypeObject FunctionType;
 extern PyObject left_to_python;
 #define LEFT_TO_PYTHON (&left_to_python)
 
-#define MOST_PARAMETERS 8
+#define MOST_PARAMETERS 16
 
 /* Ask the handler of a call with keywords, or what answers for the subclass `type` of Tensor if it is given. */
 PyObject *ask_by_name(FunctionObject *self, PyTypeObject *type, PyObject *const *args, Py_ssize_t count,
@@ -221,6 +221,9 @@ PyObject *run_kernel(const Kernel *kernel, PyObject *a, PyObject *b, PyArrayObje
 /* Answer a call by asking modes and types, in the order that dispatch/core.py gives; LEFT_TO_PYTHON for plain operands
  * and all that is unusual. */
 PyObject *dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords);
+/* Whether an argument that is no operand is never asked, nor anything in it: Note [Who is asked] in collect.py. Says no
+ * where only Python can tell. */
+bool is_ordinary(PyObject *value);
 void free_dispatched(struct Dispatched *dispatched);
 int traverse_dispatched(struct Dispatched *dispatched, visitproc visit, void *arg);
 
@@ -257,5 +260,6 @@ int add_updates(PyObject *module);
 int add_context(PyObject *module);
 int add_custom(PyObject *module);
 int add_api(PyObject *module);
+int add_general(PyObject *module);
 
 #endif
