@@ -111,14 +111,15 @@ typedef struct {
     bool is_ufunc;                         /* it takes no namespace */
     PyObject *promote;                     /* promote(namespace, values) or NULL */
     PyObject *finish;                      /* finish(values, result, tracked): makes the result */
-    PyObject *write;                       /* write(values, arrays, tracked, dtype): answers an in-place call, or NULL */
+    PyObject *write; /* write(values, arrays, tracked, dtype): answers an in-place call, or NULL */
+    PyObject *fit;   /* fit(values): whether all options are of the right types */
     Recording recording;
     int recorded;      /* the number of parameters that the recorder takes, which are the first ones */
     bool records;      /* a result has a history where an operand has one */
     bool keeps_floats; /* operands of one real floating-point dtype need no promotion */
     bool contiguous, plain_result;
-    bool finishes; /* C makes the result, unless it is written to `out` */
-    bool has_out;  /* the last parameter */
+    bool finishes;    /* C makes the result, unless it is written to `out` */
+    bool has_out;     /* the last parameter */
     bool elementwise; /* large operands are left to Python, which may use more threads */
     int leading;      /* arguments of the kernel by position, */
     int order[MOST_PARAMETERS];
@@ -138,6 +139,7 @@ free_kernel(void *pointer)
     Py_XDECREF(data->promote);
     Py_XDECREF(data->finish);
     Py_XDECREF(data->write);
+    Py_XDECREF(data->fit);
     PyMem_Free(data);
 }
 
@@ -363,6 +365,31 @@ tuple_of(PyObject *const *values, int count)
     return tuple;
 }
 
+/* Leave a call to Python that failed where Python answers it, if an option is of a wrong type, of which it will tell;
+ * NULL with the error that is set otherwise. */
+static PyObject *
+error_or_left(const KernelData *data, PyObject *const *values)
+{
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+        return NULL;
+    }
+    PyObject *kind, *error, *traceback;
+    PyErr_Fetch(&kind, &error, &traceback);
+    PyObject *tuple = tuple_of(values, data->places.count);
+    PyObject *fit = tuple == NULL ? NULL : PyObject_CallOneArg(data->fit, tuple);
+    Py_XDECREF(tuple);
+    if (fit == Py_False) {
+        Py_DECREF(fit);
+        Py_XDECREF(kind);
+        Py_XDECREF(error);
+        Py_XDECREF(traceback);
+        return LEFT_TO_PYTHON;
+    }
+    Py_XDECREF(fit);
+    PyErr_Restore(kind, error, traceback);
+    return NULL;
+}
+
 /* Return what Python makes of a result, which is taken over. */
 static PyObject *
 finish_in_python(const KernelData *data, PyObject *const *values, PyObject *result, bool tracked)
@@ -392,7 +419,7 @@ write_in_python(const KernelData *data, PyObject *const *values, PyObject *const
     }
     Py_XDECREF(tuple);
     Py_XDECREF(list);
-    return made == NULL ? left_after_error() : made;
+    return made == NULL ? error_or_left(data, values) : made;
 }
 
 static PyObject *
@@ -422,7 +449,7 @@ compute(KernelData *data, PyObject *const *values, PyObject **given, const Opera
     }
     if (!data->finishes || (data->has_out && values[data->places.count - 1] != Py_None)) {
         result = finish_in_python(data, values, result, read->tracked);
-        return result == NULL ? left_after_error() : result;
+        return result == NULL ? error_or_left(data, values) : result;
     }
     result = as_result(data, result);
     if (result == NULL || !PyArray_CheckExact(result)) {
@@ -625,16 +652,18 @@ or_null(PyObject *value)
 static PyObject *
 attach_kernel(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"function", "places", "spread", "kernel", "namespace", "silent", "promote", "finish",
-                            "write", "finishes", "recording", "recorded", "records", "is_ufunc", "keeps_floats", "contiguous",
-                            "plain_result", "elementwise", "order", "options", NULL};
-    PyObject *function, *places, *kernel, *namespace, *silent, *promoting, *finishing, *writing, *recording, *order, *options;
+    static char *names[] = {
+        "function",   "places",       "spread",      "kernel",    "namespace", "silent",  "promote",  "finish",
+        "write",      "fit",          "finishes",    "recording", "recorded",  "records", "is_ufunc", "keeps_floats",
+        "contiguous", "plain_result", "elementwise", "order",     "options",   NULL};
+    PyObject *function, *places, *kernel, *namespace, *silent, *promoting, *finishing, *writing, *fit, *recording,
+        *order, *options;
     int spread, finishes, recorded, records, is_ufunc, keeps_floats, contiguous, plain_result, elementwise;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO!$iOOO!OOOpOippppppO!O!:attach_kernel", names, &function,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO!$iOOO!OOOOpOippppppO!O!:attach_kernel", names, &function,
                                      &PyTuple_Type, &places, &spread, &kernel, &namespace, &PyContext_Type, &silent,
-                                     &promoting, &finishing, &writing, &finishes, &recording, &recorded, &records, &is_ufunc, &keeps_floats,
-                                     &contiguous, &plain_result, &elementwise, &PyTuple_Type, &order, &PyTuple_Type,
-                                     &options)) {
+                                     &promoting, &finishing, &writing, &fit, &finishes, &recording, &recorded, &records,
+                                     &is_ufunc, &keeps_floats, &contiguous, &plain_result, &elementwise, &PyTuple_Type,
+                                     &order, &PyTuple_Type, &options)) {
         return NULL;
     }
     KernelData *data = PyMem_Calloc(1, sizeof(KernelData));
@@ -647,6 +676,7 @@ attach_kernel(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
     data->promote = or_null(promoting);
     data->finish = or_null(finishing);
     data->write = or_null(writing);
+    data->fit = Py_NewRef(fit);
     data->finishes = finishes;
     set_recording(&data->recording, recording);
     data->recorded = recorded;

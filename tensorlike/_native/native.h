@@ -170,7 +170,7 @@ extern PyTypeObject FunctionType;
 extern PyObject left_to_python;
 #define LEFT_TO_PYTHON (&left_to_python)
 
-#define MOST_PARAMETERS 16
+#define MOST_PARAMETERS 32
 
 /* Ask the handler of a call with keywords, or what answers for the subclass `type` of Tensor if it is given. */
 PyObject *ask_by_name(FunctionObject *self, PyTypeObject *type, PyObject *const *args, Py_ssize_t count,

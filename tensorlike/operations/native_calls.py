@@ -28,9 +28,6 @@ from tensorlike.tensor.tensor import Tensor
 
 from . import native_families, native_general
 
-#: As many as function.c binds.
-_MOST_PARAMETERS = 16
-
 
 def prepare(function: Any) -> None:
     """Give a function its handlers in the core; called once, at its first call."""
@@ -69,7 +66,7 @@ def describe(function: Any, parameters: Sequence[Parameter], operation: Operatio
     Before it gets a handler, which expects every argument at its place: Note [Keywords become places] in function.c.
     Returns False for more parameters than the core binds.
     """
-    if len(parameters) > _MOST_PARAMETERS:
+    if len(parameters) > native_general.MOST_PARAMETERS:
         return False
     spread = next((place for place, p in enumerate(parameters) if p.kind == VARIADIC), -1)
     # `x.permute(dims=(1, 0))`: see `_spelled` in tensor/declarations/calls.py.

@@ -11,7 +11,7 @@ import numpy as np
 from tensorlike._native import core
 from tensorlike.dispatch.collect import is_asked_about, plain_kinds, watched_options
 from tensorlike.dispatch.operation import Form
-from tensorlike.dispatch.options import check_options, is_checked
+from tensorlike.dispatch.options import check_options, fitting, is_checked
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, VARIADIC, Parameter
 from tensorlike.dispatch.state import OPTIONAL_TENSORS, PLAIN
 from tensorlike.tensor.declarations import runtime
@@ -21,6 +21,9 @@ from tensorlike.tensor.declarations.operands import allows_none, allows_number
 
 #: The sorts of arguments that general.c knows.
 _TENSOR, _TENSORS, _ANY_PLAIN, _BOOLEAN, _INTEGER, _NUMBER, _ORDINARY, _ANYTHING, _OUT, _ONE_OF_MANY = "TMPbinoauV"
+
+#: As many as the core binds.
+MOST_PARAMETERS = 32
 
 _Place = tuple[str, bool, bool, str, Any]
 
@@ -63,6 +66,7 @@ def attach_kernel(
         promote=None if d.promotion is None else promoting(d, name, parameters),
         keeps_floats=keeps_floats(d), elementwise=d.elementwise,
         finish=finishing(d, parameters, name), finishes=finishes, write=writing(d, parameters, name)[1] if inplace else None,
+        fit=lambda values: all(p.operand or fitting(p.annotation, v) for p, v in zip(parameters, values, strict=True)),
         contiguous=not (d.view or d.own_layout), plain_result=d.plain_result,
         recording=d.recording if d.differentiable and finishes else None,
         recorded=sum(p.name != "out" for p in parameters), records=d.differentiable and finishes and not inplace,
@@ -73,7 +77,7 @@ def attach_kernel(
 def attach_python(function: Any, form: Form) -> None:
     """Give a function, a form that is written in Python, the handler of calls that nobody is asked about."""
     parameters = form.parameters
-    if any(p.operand not in (None, ONE, MANY) for p in parameters):
+    if len(parameters) > MOST_PARAMETERS or any(p.operand not in (None, ONE, MANY) for p in parameters):
         return
     watched = watched_options(parameters) if form.strict else {}
 
