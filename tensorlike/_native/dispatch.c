@@ -313,6 +313,9 @@ is_ordinary_at(PyObject *value, int depth)
         }
         return true;
     }
+    if (PyArray_DescrCheck(value)) {
+        return true;
+    }
     /* Another metaclass may have a `__hash__` of its own, which would run here. */
     bool usual = Py_IS_TYPE((PyObject *)Py_TYPE(value), &PyType_Type);
     int found = usual ? PySet_Contains(provided.ordinary, (PyObject *)Py_TYPE(value)) : 0;

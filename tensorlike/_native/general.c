@@ -59,6 +59,12 @@ is_plain_number(PyObject *value)
 }
 
 static bool
+is_any_number(PyObject *value)
+{
+    return is_plain_number(value) || PyBool_Check(value) || PyComplex_CheckExact(value);
+}
+
+static bool
 are_plain_tensors(PyObject *value)
 {
     if (!PyList_CheckExact(value) && !PyTuple_CheckExact(value)) {
@@ -80,12 +86,10 @@ fits(const Place *place, PyObject *value)
         return true;
     }
     switch (place->sort) {
-    case TENSOR: return place->number && is_plain_number(value) ? true : plain_array(value) != NULL;
+    case TENSOR: return place->number && is_any_number(value) ? true : plain_array(value) != NULL;
     case TENSORS: return are_plain_tensors(value);
     case ONE_OF_MANY: return plain_array(value) != NULL || are_plain_tensors(value);
-    case ANY_PLAIN:
-        return value == Py_None || is_plain_number(value) || PyBool_Check(value) || PyComplex_CheckExact(value) ||
-               is_plain_tensor(value);
+    case ANY_PLAIN: return value == Py_None || is_any_number(value) || is_plain_tensor(value);
     case BOOLEAN: return PyBool_Check(value);
     case INTEGER: return PyLong_CheckExact(value);
     case NUMBER: return is_plain_number(value) || value == place->standard;
@@ -106,6 +110,7 @@ is_quiet_here(void)
 /* ---- kernels on arrays */
 
 typedef struct {
+    General general;
     Places places;
     PyObject *kernel, *namespace, *silent; /* `silent` is the Context that it runs in */
     bool is_ufunc;                         /* it takes no namespace */
@@ -118,8 +123,9 @@ typedef struct {
     bool records;      /* a result has a history where an operand has one */
     bool keeps_floats; /* operands of one real floating-point dtype need no promotion */
     bool contiguous, plain_result;
-    bool finishes;    /* C makes the result, unless it is written to `out` */
-    bool has_out;     /* the last parameter */
+    bool finishes; /* C makes the result, unless it is written to `out` */
+    bool has_out;  /* the last parameter */
+    bool random;
     bool elementwise; /* large operands are left to Python, which may use more threads */
     int leading;      /* arguments of the kernel by position, */
     int order[MOST_PARAMETERS];
@@ -128,9 +134,9 @@ typedef struct {
 } KernelData;
 
 static void
-free_kernel(void *pointer)
+free_kernel(General *general)
 {
-    KernelData *data = pointer;
+    KernelData *data = (KernelData *)general;
     clear_places(&data->places);
     clear_recording(&data->recording);
     Py_XDECREF(data->kernel);
@@ -226,8 +232,9 @@ promote(const KernelData *data, PyObject **given, int count)
     return 1;
 }
 
+/* Run the kernel with floating-point warnings off. `entered` says whether that was possible. */
 static PyObject *
-run_quietly(const KernelData *data, PyObject *const *given)
+run_quietly(const KernelData *data, PyObject *const *given, bool *entered)
 {
     PyObject *args[2 * MOST_PARAMETERS + 1], *names = NULL;
     int count = 0, named = 0;
@@ -256,7 +263,8 @@ run_quietly(const KernelData *data, PyObject *const *given)
         }
     }
     PyObject *result = NULL;
-    if (PyContext_Enter(data->silent) == 0) { /* Another thread may be in it, which is an error. */
+    *entered = PyContext_Enter(data->silent) == 0; /* Another thread may be in it, which is an error. */
+    if (*entered) {
         result = PyObject_Vectorcall(data->kernel, args, (size_t)count, names);
         PyObject *kind, *error, *traceback;
         PyErr_Fetch(&kind, &error, &traceback);
@@ -440,9 +448,11 @@ compute(KernelData *data, PyObject *const *values, PyObject **given, const Opera
             return promoted < 0 ? NULL : LEFT_TO_PYTHON;
         }
     }
-    PyObject *result = run_quietly(data, given);
+    bool entered = false;
+    PyObject *result = run_quietly(data, given, &entered);
     if (result == NULL) {
-        return left_after_error();
+        /* Run again, a random kernel would draw again. */
+        return entered && data->random ? error_or_left(data, values) : left_after_error();
     }
     if (data->plain_result) {
         return result;
@@ -468,11 +478,15 @@ compute(KernelData *data, PyObject *const *values, PyObject **given, const Opera
 }
 
 static PyObject *
-handle_kernel(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *Py_UNUSED(keywords))
+handle_kernel(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
-    KernelData *data = self->data;
+    KernelData *data = (KernelData *)self->general_data;
     PyObject *values[MOST_PARAMETERS], *given[MOST_PARAMETERS];
-    int filled = place_all(&data->places, args, count, values);
+    if (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0) {
+        count = bind_arguments(self, args, count, keywords, given);
+        args = given;
+    }
+    int filled = count < 0 ? -1 : place_all(&data->places, args, count, values);
     if (filled < 0) {
         return LEFT_TO_PYTHON;
     }
@@ -496,15 +510,16 @@ handle_kernel(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyO
 /* ---- functions written in Python */
 
 typedef struct {
+    General general;
     Places places;
     PyObject *implementation;
     PyObject *explain; /* explain(args, keywords): raises a better error than the one that is handled; or NULL */
 } PythonData;
 
 static void
-free_python(void *pointer)
+free_python(General *general)
 {
-    PythonData *data = pointer;
+    PythonData *data = (PythonData *)general;
     clear_places(&data->places);
     Py_XDECREF(data->implementation);
     Py_XDECREF(data->explain);
@@ -512,9 +527,9 @@ free_python(void *pointer)
 }
 
 static int
-traverse_python(void *pointer, visitproc visit, void *arg)
+traverse_python(General *general, visitproc visit, void *arg)
 {
-    PythonData *data = pointer;
+    PythonData *data = (PythonData *)general;
     Py_VISIT(data->implementation);
     return traverse_places(&data->places, visit, arg);
 }
@@ -585,7 +600,7 @@ all_fit(const Places *places, PyObject *const *args, Py_ssize_t count, PyObject 
 static PyObject *
 handle_python(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
-    PythonData *data = self->data;
+    PythonData *data = (PythonData *)self->general_data;
     if (!all_fit(&data->places, args, count, keywords)) {
         return LEFT_TO_PYTHON;
     }
@@ -652,24 +667,25 @@ or_null(PyObject *value)
 static PyObject *
 attach_kernel(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {
-        "function",   "places",       "spread",      "kernel",    "namespace", "silent",  "promote",  "finish",
-        "write",      "fit",          "finishes",    "recording", "recorded",  "records", "is_ufunc", "keeps_floats",
-        "contiguous", "plain_result", "elementwise", "order",     "options",   NULL};
+    static char *names[] = {"function", "places",      "spread",   "kernel",       "namespace",  "silent",
+                            "promote",  "finish",      "write",    "fit",          "finishes",   "recording",
+                            "recorded", "records",     "is_ufunc", "keeps_floats", "contiguous", "plain_result",
+                            "random",   "elementwise", "order",    "options",      NULL};
     PyObject *function, *places, *kernel, *namespace, *silent, *promoting, *finishing, *writing, *fit, *recording,
         *order, *options;
-    int spread, finishes, recorded, records, is_ufunc, keeps_floats, contiguous, plain_result, elementwise;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO!$iOOO!OOOOpOippppppO!O!:attach_kernel", names, &function,
+    int spread, finishes, recorded, records, is_ufunc, keeps_floats, contiguous, plain_result, random, elementwise;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO!$iOOO!OOOOpOipppppppO!O!:attach_kernel", names, &function,
                                      &PyTuple_Type, &places, &spread, &kernel, &namespace, &PyContext_Type, &silent,
                                      &promoting, &finishing, &writing, &fit, &finishes, &recording, &recorded, &records,
-                                     &is_ufunc, &keeps_floats, &contiguous, &plain_result, &elementwise, &PyTuple_Type,
-                                     &order, &PyTuple_Type, &options)) {
+                                     &is_ufunc, &keeps_floats, &contiguous, &plain_result, &random, &elementwise,
+                                     &PyTuple_Type, &order, &PyTuple_Type, &options)) {
         return NULL;
     }
     KernelData *data = PyMem_Calloc(1, sizeof(KernelData));
     if (data == NULL) {
         return PyErr_NoMemory();
     }
+    data->general.free = free_kernel;
     data->kernel = Py_NewRef(kernel);
     data->namespace = Py_NewRef(namespace);
     data->silent = Py_NewRef(silent);
@@ -685,20 +701,21 @@ attach_kernel(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
     data->keeps_floats = keeps_floats;
     data->contiguous = contiguous;
     data->plain_result = plain_result;
+    data->random = random;
     data->elementwise = elementwise;
     if (read_places(&data->places, places, (int)PyTuple_GET_SIZE(places), spread) < 0 ||
         (data->leading = read_order(&data->places, order, data->order)) < 0 ||
         (data->named = read_order(&data->places, options, data->options)) < 0) {
-        free_kernel(data);
+        free_kernel(&data->general);
         return NULL;
     }
     data->has_out = data->places.count > 0 && data->places.places[data->places.count - 1].sort == OUT;
     if (recorded < 0 || recorded > data->places.count) {
-        free_kernel(data);
+        free_kernel(&data->general);
         PyErr_SetString(PyExc_ValueError, "attach_kernel(): 'recorded' counts parameters");
         return NULL;
     }
-    if (set_handler(function, handle_kernel, data, free_kernel, NULL) < 0) {
+    if (set_general(function, handle_kernel, &data->general) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -719,13 +736,14 @@ attach_python(PyObject *Py_UNUSED(module), PyObject *args)
     if (data == NULL) {
         return PyErr_NoMemory();
     }
+    data->general = (General){free_python, traverse_python};
     data->implementation = Py_NewRef(implementation);
     data->explain = or_null(explain);
     if (read_places(&data->places, places, positional, spread) < 0) {
-        free_python(data);
+        free_python(&data->general);
         return NULL;
     }
-    if (set_handler(function, handle_python, data, free_python, traverse_python) < 0) {
+    if (set_general(function, handle_python, &data->general) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;

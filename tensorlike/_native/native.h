@@ -161,6 +161,9 @@ struct FunctionObject {
     recorder_t recorder;                                          /* or NULL: recorded calls are left to Python */
     void *recorder_data;
     void (*free_recorder_data)(void *data);
+    /* What answers the calls that the handler leaves: general.c. It gets keywords as they are. NULL, or with its data. */
+    handler_t general;
+    struct General *general_data;
     struct Dispatched *dispatched; /* what dispatch knows of the operands, or NULL: dispatch.c */
     struct Parameters *parameters; /* the description of the parameters, or NULL */
     Py_ssize_t most;               /* arguments by position that the handler may be asked with */
@@ -186,6 +189,20 @@ void shorten_traceback(FunctionObject *self);
  * it fails. A handler that is set so replaces the one that finds the handler at the first call. */
 int set_handler(PyObject *function, handler_t handler, void *data, void (*free_data)(void *),
                 int (*traverse_data)(void *, visitproc, void *));
+
+/* What the handlers of general.c know of a function, and what frees it. */
+typedef struct General {
+    void (*free)(struct General *data);
+    int (*traverse)(struct General *data, visitproc visit, void *arg); /* or NULL */
+} General;
+
+/* Give a function what answers the calls that its handler leaves, as `set_handler`, unless it has one. */
+int set_general(PyObject *function, handler_t handler, General *data);
+
+/* Put the arguments of a call with keywords into the places of the parameters, borrowed: their number, or -1 for a call
+ * that is Python's, with no exception set. */
+Py_ssize_t bind_arguments(const FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords,
+                          PyObject **places);
 
 /* Give a function what makes the tensors of its recorded results. Takes `data` over, also when it fails. */
 int set_recorder(PyObject *function, recorder_t recorder, void *data, void (*free_data)(void *));

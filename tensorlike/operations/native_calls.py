@@ -33,31 +33,27 @@ def prepare(function: Any) -> None:
     """Give a function its handlers in the core; called once, at its first call."""
     called = getattr(function, "_called", None)
     if called is not None:
-        _prepare_call(function, *called, function.__name__)
+        d, parameters, inplace = called
+        if describe(function, parameters, d):
+            native_general.attach_kernel(function, d, parameters, function.__name__, inplace=inplace)
         return
     form: Form = function._form
     d = form.operation
     _prepare_dispatch(function, form)
-    if isinstance(d, Declaration) and isinstance(d.fast_kernel, str):
-        if describe(function, form.parameters, d):
-            _prepare_elementwise(function, form, d)
-    elif form.short_circuit:
+    if form.short_circuit:
         return
-    elif native_families.family_of(form) is not None:
-        if describe(function, form.parameters, d):
-            native_families.family_of(form).attach(function, form)
-    elif isinstance(d, Declaration):
-        name = form.name.rpartition(".")[2]
-        _prepare_call(function, d, form.parameters, form.inplace, name, of_operator=form.is_operator)
-    else:
+    described = describe(function, form.parameters, d)
+    if isinstance(d, Declaration) and isinstance(d.fast_kernel, str):
+        if described:
+            _prepare_elementwise(function, form, d)
+    elif described and (family := native_families.family_of(form)) is not None:
+        family.attach(function, form)
+    if not isinstance(d, Declaration):
         native_general.attach_python(function, form)
-
-
-def _prepare_call(
-    function: Any, d: Declaration, parameters: Sequence[Parameter], inplace: bool, name: str, *, of_operator: bool = False
-) -> None:
-    if describe(function, parameters, d):
-        native_general.attach_kernel(function, d, parameters, name, inplace=inplace, of_operator=of_operator)
+    elif described:
+        # That of an operator has the name of the method whose implementation it is.
+        name = form.implementation.__name__
+        native_general.attach_kernel(function, d, form.parameters, name, inplace=form.inplace, form=form)
 
 
 def describe(function: Any, parameters: Sequence[Parameter], operation: Operation) -> bool:

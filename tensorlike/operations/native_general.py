@@ -36,23 +36,29 @@ def _option_of_kernel(p: Parameter) -> str:
     return _NUMBER if kind in ("float", "int", "Number") else _ORDINARY
 
 
-def _place_of_kernel(p: Parameter, of_operator: bool) -> _Place:
+def _place_of_kernel(p: Parameter, form: Form | None) -> _Place:
+    """Return what may stand for a parameter of `form`, or of an implementation, where nobody is asked."""
     if p.name == "out":
         return _OUT, False, False, p.name, p.default
     if p.operand == MANY:
         return _TENSORS, False, False, p.name, p.default
     if p.operand == ONE:
-        return _TENSOR, allows_number(p), allows_none(p) and not of_operator, p.name, p.default
+        none = allows_none(p) and not (form is not None and form.is_operator)
+        return _TENSOR, allows_number(p), none, p.name, p.default
     sort = _ORDINARY if p.kind == VARIADIC else _option_of_kernel(p)
+    if sort == _ORDINARY and form is None:
+        sort = _ANYTHING
     return sort, False, p.annotation.endswith("| None") and sort in "bi", p.name, p.default
 
 
 def attach_kernel(
-    function: Any, d: Declaration, parameters: Sequence[Parameter], name: str, *, inplace: bool, of_operator: bool = False
+    function: Any, d: Declaration, parameters: Sequence[Parameter], name: str, *, inplace: bool, form: Form | None = None
 ) -> None:
-    """Give a function, a form of `d` with these parameters, the handler of calls that a kernel answers."""
-    if d.random or any(p.operand not in (None, ONE, MANY) for p in parameters):
-        return  # A kernel that raises is run again, and would draw again.
+    """Give a function, `form` of `d` or an implementation with these parameters, the handler of calls that a kernel
+    answers.
+    """
+    if (d.random and d.elementwise) or any(p.operand not in (None, ONE, MANY) for p in parameters):
+        return
     parameters = tuple(parameters)
     if d.out == "dtype" and any(p.name == "dtype" for p in parameters) and not inplace:
         parameters = tuple(p for p in parameters if p.name != "out")  # Whose dtype is that of the call.
@@ -60,14 +66,15 @@ def attach_kernel(
     ufunc = None if d.ufunc is None else getattr(np, d.ufunc)
     finishes = not (d.several or d.view)
     core.attach_kernel(
-        function, tuple(_place_of_kernel(p, of_operator) for p in parameters),
+        function, tuple(_place_of_kernel(p, form) for p in parameters),
         spread=next((place for place, p in enumerate(parameters) if p.kind == VARIADIC), -1),
         kernel=ufunc or d.kernel, is_ufunc=ufunc is not None, namespace=np, silent=runtime.silent,
         promote=None if d.promotion is None else promoting(d, name, parameters),
         keeps_floats=keeps_floats(d), elementwise=d.elementwise,
-        finish=finishing(d, parameters, name), finishes=finishes, write=writing(d, parameters, name)[1] if inplace else None,
-        fit=lambda values: all(p.operand or fitting(p.annotation, v) for p, v in zip(parameters, values, strict=True)),
-        contiguous=not (d.view or d.own_layout), plain_result=d.plain_result,
+        finish=finishing(d, parameters, name), finishes=finishes,
+        write=writing(d, parameters, name)[1] if inplace else None,
+        fit=lambda values: all(p.operand or fitting(p.annotation, v) for p, v in zip(parameters, values)),
+        contiguous=not (d.view or d.own_layout), plain_result=d.plain_result, random=d.random,
         recording=d.recording if d.differentiable and finishes else None,
         recorded=sum(p.name != "out" for p in parameters), records=d.differentiable and finishes and not inplace,
         order=tuple(positional), options=tuple(place for _, place, _ in options),
