@@ -10,22 +10,27 @@
 
 /* What may stand at the place of a parameter; other arguments are left to Python. */
 typedef enum {
-    TENSOR = 'T',      /* a plain tensor */
-    TENSORS = 'M',     /* a list or a tuple of them */
-    ONE_OF_MANY = 'V', /* either, of any number */
-    ANY_PLAIN = 'P',   /* a value of a plain type */
-    BOOLEAN = 'b',     /* a bool */
-    INTEGER = 'i',     /* an int */
-    NUMBER = 'n',      /* an int, a float or the default */
-    ORDINARY = 'o',    /* anything that no type is asked about */
-    ANYTHING = 'a',    /* anything */
-    OUT = 'u',         /* None, or the plain tensor or tensors that are written */
+    TENSOR = 'T',       /* a plain tensor */
+    TENSORS = 'M',      /* a list or a tuple of them */
+    ONE_OF_MANY = 'V',  /* either, of any number */
+    ANY_PLAIN = 'P',    /* a value of a plain type */
+    BOOLEAN = 'b',      /* a bool */
+    INTEGER = 'i',      /* an int */
+    NUMBER = 'n',       /* an int, a float or the default */
+    ANY_NUMBER = 'N',   /* a number */
+    TEXT = 't',         /* a string */
+    SIZES = 's',        /* a list or a tuple of ints */
+    SIZES_OR_ONE = 'S', /* the same, or an int */
+    ORDINARY = 'o',     /* anything that no type is asked about */
+    ANYTHING = 'a',     /* anything */
+    OUT = 'u',          /* None, or the plain tensor or tensors that are written */
 } Sort;
 
 typedef struct {
     char sort;
     bool number; /* an int or a float stands for the operand, too */
     bool none;   /* so does None */
+    bool loose;  /* an argument that fits may be of a wrong type still */
     PyObject *name, *standard;
 } Place;
 
@@ -78,6 +83,20 @@ are_plain_tensors(PyObject *value)
     return true;
 }
 
+static bool
+are_sizes(PyObject *value)
+{
+    if (!PyTuple_CheckExact(value) && !PyList_CheckExact(value) && Py_TYPE(value) != families.size) {
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++) {
+        if (!PyLong_CheckExact(PySequence_Fast_GET_ITEM(value, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Whether an argument is one that C knows how to hand on. */
 static bool
 fits(const Place *place, PyObject *value)
@@ -93,6 +112,10 @@ fits(const Place *place, PyObject *value)
     case BOOLEAN: return PyBool_Check(value);
     case INTEGER: return PyLong_CheckExact(value);
     case NUMBER: return is_plain_number(value) || value == place->standard;
+    case ANY_NUMBER: return is_any_number(value);
+    case TEXT: return PyUnicode_CheckExact(value);
+    case SIZES: return are_sizes(value);
+    case SIZES_OR_ONE: return PyLong_CheckExact(value) || are_sizes(value);
     case ORDINARY: return is_ordinary(value);
     case ANYTHING: return true;
     case OUT: return value == Py_None || plain_array(value) != NULL || are_plain_tensors(value);
@@ -123,6 +146,9 @@ typedef struct {
     bool records;      /* a result has a history where an operand has one */
     bool keeps_floats; /* operands of one real floating-point dtype need no promotion */
     bool contiguous, plain_result;
+    PyTypeObject *packed; /* the type of several results: tuple, or a subclass; NULL where Python makes them */
+    bool differentiable;
+    bool copies;   /* an in-place call may write the kernel's result as it is */
     bool finishes; /* C makes the result, unless it is written to `out` */
     bool has_out;  /* the last parameter */
     bool random;
@@ -146,6 +172,7 @@ free_kernel(General *general)
     Py_XDECREF(data->finish);
     Py_XDECREF(data->write);
     Py_XDECREF(data->fit);
+    Py_XDECREF(data->packed);
     PyMem_Free(data);
 }
 
@@ -438,8 +465,9 @@ record_in_python(KernelData *data, PyObject *result, PyObject *const *values)
     return recorder == NULL ? NULL : PyObject_Vectorcall(recorder, args, (size_t)data->recorded + 1, NULL);
 }
 
+/* Return what the kernel returns; NULL with an exception, or LEFT_TO_PYTHON. */
 static PyObject *
-compute(KernelData *data, PyObject *const *values, PyObject **given, const Operands *read)
+compute(const KernelData *data, PyObject *const *values, PyObject **given, const Operands *read)
 {
     bool is_floating = read->are_alike && read->dtype != NULL && read->dtype->kind == 'f';
     if (data->promote != NULL && !(data->keeps_floats && is_floating)) {
@@ -454,10 +482,50 @@ compute(KernelData *data, PyObject *const *values, PyObject **given, const Opera
         /* Run again, a random kernel would draw again. */
         return entered && data->random ? error_or_left(data, values) : left_after_error();
     }
+    return result;
+}
+
+/* Return the tensors of several results, which have no history, in their tuple. */
+static PyObject *
+pack(const KernelData *data, PyObject *results)
+{
+    PyObject *tensors = PySequence_List(results), *packed = NULL;
+    for (Py_ssize_t i = 0; tensors != NULL && i < PyList_GET_SIZE(tensors); i++) {
+        PyObject *array = as_result(data, Py_NewRef(PyList_GET_ITEM(tensors, i)));
+        if (array != NULL && !PyArray_CheckExact(array)) {
+            PyErr_SetString(PyExc_TypeError, "the result of a kernel is no array");
+            Py_CLEAR(array);
+        }
+        PyObject *tensor = new_tensor(array);
+        if (tensor == NULL) {
+            Py_CLEAR(tensors);
+            break;
+        }
+        PyList_SetItem(tensors, i, tensor);
+    }
+    PyObject *args = tensors == NULL ? NULL : PyTuple_Pack(1, tensors);
+    if (args != NULL) { /* As the `__new__` of a named result does, in Python. */
+        packed = PyTuple_Type.tp_new((PyTypeObject *)data->packed, args, NULL);
+    }
+    Py_XDECREF(args);
+    Py_XDECREF(tensors);
+    return packed == NULL ? left_after_error() : packed;
+}
+
+/* Return the tensor, or the tensors, of what the kernel returned. */
+static PyObject *
+answer_with(KernelData *data, PyObject *const *values, PyObject *result, const Operands *read)
+{
     if (data->plain_result) {
         return result;
     }
-    if (!data->finishes || (data->has_out && values[data->places.count - 1] != Py_None)) {
+    bool is_written = data->has_out && values[data->places.count - 1] != Py_None;
+    if (data->packed != NULL && !is_written && !(read->tracked && data->differentiable)) {
+        PyObject *packed = pack(data, result);
+        Py_DECREF(result);
+        return packed;
+    }
+    if (!data->finishes || is_written) {
         result = finish_in_python(data, values, result, read->tracked);
         return result == NULL ? error_or_left(data, values) : result;
     }
@@ -477,6 +545,73 @@ compute(KernelData *data, PyObject *const *values, PyObject **given, const Opera
     return made == NULL ? left_after_error() : made;
 }
 
+/* Whether the first operand may be written without a look in Python: `writing` in tensor/declarations/calls.py. */
+static bool
+may_write(const KernelData *data, PyObject *const *values, const Operands *read)
+{
+    TensorObject *tensor = as_tensor(values[0]);
+    PyArrayObject *array = (PyArrayObject *)tensor->data;
+    if (!data->copies || (read->tracked && is_recording()) || is_inference(tensor) || !PyArray_ISWRITEABLE(array)) {
+        return false;
+    }
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        if (PyArray_STRIDE(array, i) == 0 && PyArray_DIM(array, i) > 1) {
+            return false;
+        }
+    }
+    for (int i = 1; i < data->places.count; i++) {
+        char sort = data->places.places[i].sort;
+        bool shares = sort == TENSOR && is_tensor(values[i]) && values[i] != values[0] && is_set(tensor->counter) &&
+                      as_tensor(values[i])->counter == tensor->counter;
+        if (sort == TENSORS || shares) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Write what the kernel returned into the first operand, and return that. */
+static PyObject *
+write_result(const KernelData *data, PyObject *const *values, PyObject *result)
+{
+    TensorObject *tensor = as_tensor(values[0]);
+    PyArrayObject *former = (PyArrayObject *)Py_NewRef(tensor->data), *array = NULL;
+    PyObject *made = LEFT_TO_PYTHON;
+    result = as_result(data, result);
+    if (result == NULL) {
+        made = left_after_error();
+    }
+    else if (PyArray_CheckExact(result)) {
+        array = (PyArrayObject *)result;
+        int ndim = PyArray_NDIM(array);
+        if (PyArray_DESCR(array) == PyArray_DESCR(former) && ndim == PyArray_NDIM(former) &&
+            same_sizes(PyArray_DIMS(array), PyArray_DIMS(former), ndim)) {
+            bool written = PyArray_CopyInto(former, array) == 0 && count_version(tensor) == 0;
+            made = written ? Py_NewRef(values[0]) : NULL;
+        }
+    }
+    Py_DECREF(former);
+    Py_XDECREF(result);
+    return made;
+}
+
+static PyObject *
+answer_kernel(KernelData *data, PyObject *const *values, PyObject **given, const Operands *read)
+{
+    if (read->how == LEFT || (data->elementwise && read->largest >= provided.large)) {
+        return LEFT_TO_PYTHON;
+    }
+    bool in_place = data->write != NULL;
+    if (in_place && !may_write(data, values, read)) {
+        return write_in_python(data, values, given, read);
+    }
+    PyObject *result = compute(data, values, given, read);
+    if (result == NULL || result == LEFT_TO_PYTHON) {
+        return result;
+    }
+    return in_place ? write_result(data, values, result) : answer_with(data, values, result, read);
+}
+
 static PyObject *
 handle_kernel(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
@@ -493,10 +628,7 @@ handle_kernel(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyO
     Operands read;
     PyObject *result = NULL;
     if (take_arrays(data, values, given, &read) == 0) {
-        bool left = read.how == LEFT || (data->elementwise && read.largest >= provided.large);
-        result = left                  ? LEFT_TO_PYTHON
-                 : data->write != NULL ? write_in_python(data, values, given, &read)
-                                       : compute(data, values, given, &read);
+        result = answer_kernel(data, values, given, &read);
         for (int i = 0; i < filled; i++) {
             Py_DECREF(given[i]);
         }
@@ -578,11 +710,13 @@ all_fit(const Places *places, PyObject *const *args, Py_ssize_t count, PyObject 
     if (!is_quiet_here() || (count > places->positional && places->spread < 0)) {
         return false;
     }
+    bool loose = false, checked = false;
     for (Py_ssize_t i = 0; i < count; i++) {
-        Py_ssize_t place = places->spread >= 0 && i > places->spread ? places->spread : i;
-        if (!fits(&places->places[place], args[i])) {
+        const Place *place = &places->places[places->spread >= 0 && i > places->spread ? places->spread : i];
+        if (!fits(place, args[i])) {
             return false;
         }
+        loose = loose || place->loose;
     }
     for (Py_ssize_t k = 0; keywords != NULL && k < PyTuple_GET_SIZE(keywords); k++) {
         PyObject *name = PyTuple_GET_ITEM(keywords, k);
@@ -593,8 +727,12 @@ all_fit(const Places *places, PyObject *const *args, Py_ssize_t count, PyObject 
         if (i == places->count || !fits(&places->places[i], args[count + k])) {
             return false;
         }
+        /* With an operand by name Python checks all options: `operand_check` in declarations/python_forms.py. */
+        char sort = places->places[i].sort;
+        checked = checked || sort == TENSOR || sort == TENSORS || sort == ANY_PLAIN || sort == ONE_OF_MANY;
+        loose = loose || places->places[i].loose;
     }
-    return true;
+    return !(loose && checked);
 }
 
 static PyObject *
@@ -613,7 +751,7 @@ handle_python(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyO
 
 /* ---- reading descriptions */
 
-/* Read a tuple of (sort, takes numbers, takes None, name, default) for each parameter: -1 with an exception. */
+/* Read a tuple of (sort, takes numbers, takes None, is loose, name, default) for each parameter: -1 with an exception. */
 static int
 read_places(Places *places, PyObject *given, int positional, int spread)
 {
@@ -626,14 +764,15 @@ read_places(Places *places, PyObject *given, int positional, int spread)
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(given); i++) {
         Place *place = &places->places[i];
-        int sort, number, none;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(given, i), "CppUO", &sort, &number, &none, &place->name,
+        int sort, number, none, loose;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(given, i), "CpppUO", &sort, &number, &none, &loose, &place->name,
                               &place->standard)) {
             return -1;
         }
         place->sort = (char)sort;
         place->number = number;
         place->none = none;
+        place->loose = loose;
         Py_INCREF(place->name);
         Py_INCREF(place->standard);
         places->count++;
@@ -667,18 +806,20 @@ or_null(PyObject *value)
 static PyObject *
 attach_kernel(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"function", "places",      "spread",   "kernel",       "namespace",  "silent",
-                            "promote",  "finish",      "write",    "fit",          "finishes",   "recording",
-                            "recorded", "records",     "is_ufunc", "keeps_floats", "contiguous", "plain_result",
-                            "random",   "elementwise", "order",    "options",      NULL};
-    PyObject *function, *places, *kernel, *namespace, *silent, *promoting, *finishing, *writing, *fit, *recording,
-        *order, *options;
-    int spread, finishes, recorded, records, is_ufunc, keeps_floats, contiguous, plain_result, random, elementwise;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO!$iOOO!OOOOpOipppppppO!O!:attach_kernel", names, &function,
-                                     &PyTuple_Type, &places, &spread, &kernel, &namespace, &PyContext_Type, &silent,
-                                     &promoting, &finishing, &writing, &fit, &finishes, &recording, &recorded, &records,
-                                     &is_ufunc, &keeps_floats, &contiguous, &plain_result, &random, &elementwise,
-                                     &PyTuple_Type, &order, &PyTuple_Type, &options)) {
+    static char *names[] = {"function",     "places",     "spread",       "kernel",   "namespace",   "silent",
+                            "promote",      "finish",     "write",        "fit",      "packed",      "differentiable",
+                            "copies",       "finishes",   "recording",    "recorded", "records",     "is_ufunc",
+                            "keeps_floats", "contiguous", "plain_result", "random",   "elementwise", "order",
+                            "options",      NULL};
+    PyObject *function, *places, *kernel, *namespace, *silent, *promoting, *finishing, *writing, *fit, *packed,
+        *recording, *order, *options;
+    int spread, differentiable, copies, finishes, recorded, records, is_ufunc, keeps_floats, contiguous, plain_result,
+        random, elementwise;
+    if (!PyArg_ParseTupleAndKeywords(
+            args, keywords, "OO!$iOOO!OOOOOpppOipppppppO!O!:attach_kernel", names, &function, &PyTuple_Type, &places,
+            &spread, &kernel, &namespace, &PyContext_Type, &silent, &promoting, &finishing, &writing, &fit, &packed,
+            &differentiable, &copies, &finishes, &recording, &recorded, &records, &is_ufunc, &keeps_floats, &contiguous,
+            &plain_result, &random, &elementwise, &PyTuple_Type, &order, &PyTuple_Type, &options)) {
         return NULL;
     }
     KernelData *data = PyMem_Calloc(1, sizeof(KernelData));
@@ -693,6 +834,9 @@ attach_kernel(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
     data->finish = or_null(finishing);
     data->write = or_null(writing);
     data->fit = Py_NewRef(fit);
+    data->packed = (PyTypeObject *)or_null(packed);
+    data->differentiable = differentiable;
+    data->copies = copies;
     data->finishes = finishes;
     set_recording(&data->recording, recording);
     data->recorded = recorded;

@@ -273,10 +273,12 @@ class Declaration(Operation):
         # Functions of `linalg` such as `svd` share names with older functions that have other fields.
         return f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
 
+    def packed_type(self) -> Any:
+        """Return the type of the tuple that several results come in."""
+        return tuple if self.several is True else return_type(self.result_name, tuple(self.several))  # type: ignore[arg-type]
+
     def _pack(self, tensors: list[Any]) -> Any:
-        if self.several is True:
-            return tuple(tensors)
-        return return_type(self.result_name, tuple(self.several))(tensors)  # type: ignore[arg-type]
+        return self.packed_type()(tensors)
 
     def _record_several(self, results: list[Any], operands: tuple[Any, ...]) -> Any:
         tensors = [wrap(r) for r in results]
