@@ -463,6 +463,9 @@ set_general(PyObject *function, handler_t handler, General *data)
     }
     self->general_data = data;
     self->general = handler;
+    if (self->handler == prepare_and_answer) {
+        self->handler = NULL;
+    }
     return 0;
 }
 

@@ -10,8 +10,8 @@
 
 /* What may stand at the place of a parameter; other arguments are left to Python. */
 typedef enum {
-    TENSOR = 'T',       /* a plain tensor */
-    TENSORS = 'M',      /* a list or a tuple of them */
+    TENSOR = '1',       /* a plain tensor */
+    TENSORS = '*',      /* a list or a tuple of them */
     ONE_OF_MANY = 'V',  /* either, of any number */
     ANY_PLAIN = 'P',    /* a value of a plain type */
     BOOLEAN = 'b',      /* a bool */
@@ -372,9 +372,10 @@ take_arrays(const KernelData *data, PyObject *const *values, PyObject **given, O
     return 0;
 }
 
-/* Return the result of a kernel as the array of a tensor, taking it over; NULL with an exception. */
+/* Return the result of a kernel as the array of a tensor, taking it over; NULL with an exception. It is contiguous from
+ * `least` dimensions on. */
 static PyObject *
-as_result(const KernelData *data, PyObject *result)
+as_result(const KernelData *data, PyObject *result, int least)
 {
     if (!PyArray_CheckExact(result)) {
         if (!PyArray_IsScalar(result, Generic) && !PyFloat_Check(result) && !PyLong_Check(result) &&
@@ -383,7 +384,7 @@ as_result(const KernelData *data, PyObject *result)
         }
         Py_SETREF(result, PyArray_FROM_O(result));
     }
-    if (result != NULL && data->contiguous && PyArray_NDIM((PyArrayObject *)result) > 1 &&
+    if (result != NULL && data->contiguous && PyArray_NDIM((PyArrayObject *)result) >= least &&
         !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)result)) {
         Py_SETREF(result, PyArray_NewCopy((PyArrayObject *)result, NPY_CORDER));
     }
@@ -491,7 +492,7 @@ pack(const KernelData *data, PyObject *results)
 {
     PyObject *tensors = PySequence_List(results), *packed = NULL;
     for (Py_ssize_t i = 0; tensors != NULL && i < PyList_GET_SIZE(tensors); i++) {
-        PyObject *array = as_result(data, Py_NewRef(PyList_GET_ITEM(tensors, i)));
+        PyObject *array = as_result(data, Py_NewRef(PyList_GET_ITEM(tensors, i)), 1);
         if (array != NULL && !PyArray_CheckExact(array)) {
             PyErr_SetString(PyExc_TypeError, "the result of a kernel is no array");
             Py_CLEAR(array);
@@ -529,7 +530,7 @@ answer_with(KernelData *data, PyObject *const *values, PyObject *result, const O
         result = finish_in_python(data, values, result, read->tracked);
         return result == NULL ? error_or_left(data, values) : result;
     }
-    result = as_result(data, result);
+    result = as_result(data, result, 2);
     if (result == NULL || !PyArray_CheckExact(result)) {
         Py_XDECREF(result);
         return result == NULL ? left_after_error() : LEFT_TO_PYTHON;
@@ -577,15 +578,15 @@ write_result(const KernelData *data, PyObject *const *values, PyObject *result)
     TensorObject *tensor = as_tensor(values[0]);
     PyArrayObject *former = (PyArrayObject *)Py_NewRef(tensor->data), *array = NULL;
     PyObject *made = LEFT_TO_PYTHON;
-    result = as_result(data, result);
+    result = as_result(data, result, 2);
     if (result == NULL) {
         made = left_after_error();
     }
     else if (PyArray_CheckExact(result)) {
         array = (PyArrayObject *)result;
         int ndim = PyArray_NDIM(array);
-        if (PyArray_DESCR(array) == PyArray_DESCR(former) && ndim == PyArray_NDIM(former) &&
-            same_sizes(PyArray_DIMS(array), PyArray_DIMS(former), ndim)) {
+        bool fits = PyArray_DESCR(array) == PyArray_DESCR(former) || PyArray_ISBOOL(array);
+        if (fits && ndim == PyArray_NDIM(former) && same_sizes(PyArray_DIMS(array), PyArray_DIMS(former), ndim)) {
             bool written = PyArray_CopyInto(former, array) == 0 && count_version(tensor) == 0;
             made = written ? Py_NewRef(values[0]) : NULL;
         }

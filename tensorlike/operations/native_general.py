@@ -27,8 +27,8 @@ MOST_PARAMETERS = 32
 class _Sort(StrEnum):
     """What may stand for a parameter, as general.c knows it."""
 
-    TENSOR = "T"
-    TENSORS = "M"
+    TENSOR = "1"
+    TENSORS = "*"
     ONE_OF_MANY = "V"
     ANY_PLAIN = "P"
     BOOLEAN = "b"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +28,6 @@ from .declaration_errors import declaration_error, unknown_word
 from .named_results import return_type
 from .promotion_rules import Promotion
 from .recording import DIFFERENTIABLE, Recorded, make_of, node_methods, record_of, recorder, register_node, save
-
-if TYPE_CHECKING:
-    from .call_data import CallData
 
 _new = object.__new__
 
@@ -233,12 +230,6 @@ class Declaration(Operation):
         if self._recorded is None:
             self._recorded = Recorded(self)
         return self._recorded
-
-    def call_data(self) -> CallData:
-        """Return all that a call needs, as data."""
-        from .call_data import call_data  # Nothing of the library itself reads it yet.
-
-        return call_data(self)
 
     def node_class(self) -> type[Node]:
         """Return the class of the operation's nodes, built on first use."""
