@@ -18,7 +18,7 @@ typedef enum {
     INTEGER = 'i',      /* an int */
     NUMBER = 'n',       /* an int, a float or the default */
     ANY_NUMBER = 'N',   /* a number */
-    TEXT = 't',         /* a string */
+    TEXT = 'w',         /* a string */
     SIZES = 's',        /* a list or a tuple of ints */
     SIZES_OR_ONE = 'S', /* the same, or an int */
     ORDINARY = 'o',     /* anything that no type is asked about */

@@ -35,7 +35,7 @@ class _Sort(StrEnum):
     INTEGER = "i"
     NUMBER = "n"
     ANY_NUMBER = "N"
-    TEXT = "t"
+    TEXT = "w"
     SIZES = "s"
     SIZES_OR_ONE = "S"
     ORDINARY = "o"
