@@ -28,6 +28,7 @@ from tensorlike.dispatch.operation import Form, Operation, form_of  # noqa: E402
 from tensorlike.dispatch.registry import IGNORED, REGISTRY  # noqa: E402
 from tensorlike.dispatch.signature import KEYWORD, MANY, NESTED, ONE, VARIADIC, Parameter  # noqa: E402
 from tensorlike.overrides.introspection import owner_of, public_rows  # noqa: E402
+from tensorlike.tensor.declarations.declaration import Declaration  # noqa: E402
 from tensorlike.utils import error_pages  # noqa: E402
 from tests.parity import known as parity  # noqa: E402
 from tools import command_line_page  # noqa: E402
@@ -393,10 +394,10 @@ def _overriding(entry: Entry) -> str:
 
 def _dtypes(entry: Entry) -> str:
     lines = []
-    data = entry.operation.call_data() if entry.operation.primitive else None  # type: ignore[attr-defined]
-    if data is not None and data.promotion is not None:
-        lines.append(f"Promotion `{data.promotion.value}`: operands are brought to their common dtype.")
-        lines.append(markdown(data.promotion.note))
+    promotion = entry.operation.promotion if isinstance(entry.operation, Declaration) else None
+    if promotion is not None:
+        lines.append(f"Promotion `{promotion.value}`: operands are brought to their common dtype.")
+        lines.append(markdown(promotion.note))
     form = serving(entry.main)
     if form is not None:
         lines.append("Tested with " + ", ".join(f"`{dtype}`" for dtype in form.samples.dtypes) + ".")

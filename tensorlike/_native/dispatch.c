@@ -299,20 +299,21 @@ collect(Dispatched *of, PyObject *const *args, Py_ssize_t given, PyObject **oper
     return count;
 }
 
-/* Whether an argument that is no operand is never asked, nor anything in it: Note [Who is asked] in collect.py. Says no
- * where only Python can tell. */
 static bool
-is_ordinary(PyObject *value, int depth)
+is_ordinary_at(PyObject *value, int depth)
 {
     if (is_plain_type(Py_TYPE(value))) {
         return true;
     }
     if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {
         for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++) {
-            if (depth == 0 || !is_ordinary(PySequence_Fast_GET_ITEM(value, i), depth - 1)) {
+            if (depth == 0 || !is_ordinary_at(PySequence_Fast_GET_ITEM(value, i), depth - 1)) {
                 return false;
             }
         }
+        return true;
+    }
+    if (PyArray_DescrCheck(value)) {
         return true;
     }
     /* Another metaclass may have a `__hash__` of its own, which would run here. */
@@ -324,6 +325,12 @@ is_ordinary(PyObject *value, int depth)
     return found == 1;
 }
 
+bool
+is_ordinary(PyObject *value)
+{
+    return is_ordinary_at(value, MOST_DEPTH);
+}
+
 /* Whether every argument of a call that is no operand is an ordinary one. */
 static bool
 others_are_ordinary(const Dispatched *of, PyObject *const *args, Py_ssize_t given, Py_ssize_t by_name)
@@ -333,7 +340,7 @@ others_are_ordinary(const Dispatched *of, PyObject *const *args, Py_ssize_t give
         if (i < given && operand < of->count && of->places[operand] == i) {
             operand++;
         }
-        else if (!is_ordinary(args[i], MOST_DEPTH)) {
+        else if (!is_ordinary(args[i])) {
             return false;
         }
     }

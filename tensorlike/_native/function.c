@@ -84,9 +84,7 @@ free_parameters(Parameters *parameters)
     }
 }
 
-/* Put the arguments of a call with keywords into the places of the parameters, borrowed: their number, or -1 for a call
- * that is Python's, with no exception set. */
-static Py_ssize_t
+Py_ssize_t
 bind_arguments(const FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords,
                PyObject **places)
 {
@@ -159,6 +157,12 @@ answer(FunctionObject *self, PyObject *const *args, size_t flags, PyObject *keyw
     }
     if (self->handler != NULL) {
         PyObject *result = ask_handler(self, args, PyVectorcall_NARGS(flags), keywords);
+        if (result != LEFT_TO_PYTHON) {
+            return result;
+        }
+    }
+    if (self->general != NULL) {
+        PyObject *result = self->general(self, args, PyVectorcall_NARGS(flags), keywords);
         if (result != LEFT_TO_PYTHON) {
             return result;
         }
@@ -239,6 +243,12 @@ function_traverse(FunctionObject *self, visitproc visit, void *arg)
             return stopped;
         }
     }
+    if (self->general != NULL && self->general_data->traverse != NULL) {
+        int stopped = self->general_data->traverse(self->general_data, visit, arg);
+        if (stopped != 0) {
+            return stopped;
+        }
+    }
     return self->traverse_data == NULL ? 0 : self->traverse_data(self->data, visit, arg);
 }
 
@@ -275,6 +285,12 @@ function_clear(FunctionObject *self)
 {
     drop_data(self);
     drop_recorder(self);
+    if (self->general != NULL) {
+        General *general = self->general_data;
+        self->general = NULL;
+        self->general_data = NULL;
+        general->free(general);
+    }
     struct Dispatched *dispatched = self->dispatched;
     self->dispatched = NULL;
     free_dispatched(dispatched);
@@ -433,6 +449,23 @@ set_handler(PyObject *function, handler_t handler, void *data, void (*free_data)
     self->free_data = free_data;
     self->traverse_data = traverse_data;
     self->handler = handler;
+    return 0;
+}
+
+int
+set_general(PyObject *function, handler_t handler, General *data)
+{
+    FunctionObject *self = (FunctionObject *)function;
+    int checked = check_function(function);
+    if (checked < 0 || self->general != NULL) { /* An interrupt came in the first call, as in `dispatched`. */
+        data->free(data);
+        return checked;
+    }
+    self->general_data = data;
+    self->general = handler;
+    if (self->handler == prepare_and_answer) {
+        self->handler = NULL;
+    }
     return 0;
 }
 

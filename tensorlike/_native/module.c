@@ -127,9 +127,10 @@ execute(PyObject *module)
         return -1;
     }
     int (*const added[])(PyObject *) = {
-        add_build,    add_allocator, add_tensor, add_function, add_elementwise, add_dispatch, add_node,
-        add_record,   add_program,   add_engine, add_meta,     add_families,    add_views,    add_reductions,
-        add_products, add_joining,   add_copies, add_context,  add_custom,      add_updates,  add_api,
+        add_build,  add_allocator,  add_tensor,   add_function, add_elementwise, add_dispatch,
+        add_node,   add_record,     add_program,  add_engine,   add_meta,        add_families,
+        add_views,  add_reductions, add_products, add_joining,  add_copies,      add_context,
+        add_custom, add_updates,    add_api,      add_general,
     };
     for (size_t i = 0; i < sizeof(added) / sizeof(added[0]); i++) {
         if (added[i](module) < 0) {

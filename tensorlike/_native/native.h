@@ -161,6 +161,9 @@ struct FunctionObject {
     recorder_t recorder;                                          /* or NULL: recorded calls are left to Python */
     void *recorder_data;
     void (*free_recorder_data)(void *data);
+    /* What answers the calls that the handler leaves: general.c. It gets keywords as they are. NULL, or with its data. */
+    handler_t general;
+    struct General *general_data;
     struct Dispatched *dispatched; /* what dispatch knows of the operands, or NULL: dispatch.c */
     struct Parameters *parameters; /* the description of the parameters, or NULL */
     Py_ssize_t most;               /* arguments by position that the handler may be asked with */
@@ -170,7 +173,7 @@ extern PyTypeObject FunctionType;
 extern PyObject left_to_python;
 #define LEFT_TO_PYTHON (&left_to_python)
 
-#define MOST_PARAMETERS 8
+#define MOST_PARAMETERS 32
 
 /* Ask the handler of a call with keywords, or what answers for the subclass `type` of Tensor if it is given. */
 PyObject *ask_by_name(FunctionObject *self, PyTypeObject *type, PyObject *const *args, Py_ssize_t count,
@@ -186,6 +189,20 @@ void shorten_traceback(FunctionObject *self);
  * it fails. A handler that is set so replaces the one that finds the handler at the first call. */
 int set_handler(PyObject *function, handler_t handler, void *data, void (*free_data)(void *),
                 int (*traverse_data)(void *, visitproc, void *));
+
+/* What the handlers of general.c know of a function, and what frees it. */
+typedef struct General {
+    void (*free)(struct General *data);
+    int (*traverse)(struct General *data, visitproc visit, void *arg); /* or NULL */
+} General;
+
+/* Give a function what answers the calls that its handler leaves, as `set_handler`, unless it has one. */
+int set_general(PyObject *function, handler_t handler, General *data);
+
+/* Put the arguments of a call with keywords into the places of the parameters, borrowed: their number, or -1 for a call
+ * that is Python's, with no exception set. */
+Py_ssize_t bind_arguments(const FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords,
+                          PyObject **places);
 
 /* Give a function what makes the tensors of its recorded results. Takes `data` over, also when it fails. */
 int set_recorder(PyObject *function, recorder_t recorder, void *data, void (*free_data)(void *));
@@ -221,6 +238,9 @@ PyObject *run_kernel(const Kernel *kernel, PyObject *a, PyObject *b, PyArrayObje
 /* Answer a call by asking modes and types, in the order that dispatch/core.py gives; LEFT_TO_PYTHON for plain operands
  * and all that is unusual. */
 PyObject *dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords);
+/* Whether an argument that is no operand is never asked, nor anything in it: Note [Who is asked] in collect.py. Says no
+ * where only Python can tell. */
+bool is_ordinary(PyObject *value);
 void free_dispatched(struct Dispatched *dispatched);
 int traverse_dispatched(struct Dispatched *dispatched, visitproc visit, void *arg);
 
@@ -257,5 +277,6 @@ int add_updates(PyObject *module);
 int add_context(PyObject *module);
 int add_custom(PyObject *module);
 int add_api(PyObject *module);
+int add_general(PyObject *module);
 
 #endif

@@ -156,7 +156,7 @@ def _plain_indices(value: Any) -> bool:
     return bool(PLAIN) and not has_handler(value)
 
 
-def _plain_set(parameter: Parameter) -> Set[type]:
+def plain_kinds(parameter: Parameter) -> Set[type]:
     """Return the set that the type of a plain operand is in: numbers are plain only where an operand may be one."""
     annotation = parameter.annotation
     if not annotation or any(word in annotation for word in ("Number", "int", "float", "Any", "object")):
@@ -176,7 +176,7 @@ def plain_test(parameters: Sequence[Parameter], operands_alone: bool = False) ->
     for place, p in enumerate(parameters):
         if p.kind == KEYWORD or not (p.operand or p.name in asked):
             continue
-        kinds = ORDINARY if p.operand is None else _plain_set(p) if p.operand == ONE else PLAIN
+        kinds = ORDINARY if p.operand is None else plain_kinds(p) if p.operand == ONE else PLAIN
         look = p.operand or (_STRAY_TENSORS if asked[p.name] else None)
         tests.append((place, frozenset() if p.kind == VARIADIC else kinds, look))
     rest = next((place for place, p in enumerate(parameters) if p.kind == VARIADIC), _NO_PLACE)

@@ -218,7 +218,7 @@ def answering(
                 return NotImplemented
             args = (args[0], other, *args[2:])
         asked = reported
-        if plain_form is not None and type(args[0]) in TENSOR_TYPES and not _state().modes:
+        if plain_form is not None and args and type(args[0]) in TENSOR_TYPES and not _state().modes:
             asked = plain_form
         operands = collect(args, keywords)
         types = tuple(map(type, operands))

@@ -7,6 +7,7 @@ and declaration and hands over what they say. Without the core nothing here is u
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,43 +17,56 @@ from tensorlike.dispatch import core as dispatching
 from tensorlike.dispatch import state, tracebacks
 from tensorlike.dispatch.collect import numpy_names
 from tensorlike.dispatch.missing import MISSING
-from tensorlike.dispatch.operation import Form
-from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC
+from tensorlike.dispatch.operation import Form, Operation
+from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, POSITIONAL, VARIADIC, Parameter
 from tensorlike.tensor.declarations.calls import elementwise_operands, writes_directly
 from tensorlike.tensor.declarations.declaration import Declaration
 from tensorlike.tensor.declarations.operands import allows_number
 from tensorlike.tensor.declarations.threads import LARGE
-from tensorlike.tensor.parameter import Parameter
+from tensorlike.tensor.parameter import Parameter as ParameterType
 from tensorlike.tensor.tensor import Tensor
 
-from . import native_families
+from . import native_families, native_general
 
 
 def prepare(function: Any) -> None:
-    """Give a public function its handlers in the core; called once, at its first call."""
-    form: Form = function._form
-    _prepare_dispatch(function, form)
-    if not describe(function, form):
+    """Give a function its handlers in the core; called once, at its first call."""
+    called = getattr(function, "_called", None)
+    if called is not None:
+        d, parameters, inplace = called
+        if describe(function, parameters, d):
+            native_general.attach_kernel(function, d, parameters, function.__name__, inplace=inplace)
         return
+    form: Form = function._form
     d = form.operation
+    _prepare_dispatch(function, form)
+    if form.short_circuit:
+        return
+    described = describe(function, form.parameters, d)
     if isinstance(d, Declaration) and isinstance(d.fast_kernel, str):
-        _prepare_elementwise(function, form, d)
-    elif not form.short_circuit:
-        native_families.attach(function, form)
+        if described:
+            _prepare_elementwise(function, form, d)
+    elif described and (family := native_families.family_of(form)) is not None:
+        family.attach(function, form)
+    if not isinstance(d, Declaration):
+        native_general.attach_python(function, form)
+    elif described:
+        # That of an operator has the name of the method whose implementation it is.
+        name = form.implementation.__name__
+        native_general.attach_kernel(function, d, form.parameters, name, inplace=form.inplace, form=form)
 
 
-def describe(function: Any, form: Form) -> bool:
-    """Tell the core the names, places and defaults by which Python binds the arguments of `form`.
+def describe(function: Any, parameters: Sequence[Parameter], operation: Operation) -> bool:
+    """Tell the core the names, places and defaults by which Python binds the arguments of a form of `operation`.
 
     Before it gets a handler, which expects every argument at its place: Note [Keywords become places] in function.c.
     Returns False for more parameters than the core binds.
     """
-    parameters = form.parameters
-    if len(parameters) > 8:
+    if len(parameters) > native_general.MOST_PARAMETERS:
         return False
     spread = next((place for place, p in enumerate(parameters) if p.kind == VARIADIC), -1)
     # `x.permute(dims=(1, 0))`: see `_spelled` in tensor/declarations/calls.py.
-    spelled = getattr(form.operation, "variadic", None)
+    spelled = getattr(operation, "variadic", None)
     places = {p.name: place for place, p in enumerate(parameters) if place != spread or p.name == spelled}
     places |= {alias: places[name] for alias, name in numpy_names(parameters).items() if name in places}
     core.binds(
@@ -96,7 +110,7 @@ def _prepare_elementwise(function: Any, form: Form, d: Declaration) -> None:
 if core is not None:
     core.provide(
         tensor=Tensor,
-        parameter=Parameter,
+        parameter=ParameterType,
         tensors=state.TENSORS,
         state=state.STATE,
         clear=state.CLEAR,

@@ -209,14 +209,7 @@ def _families() -> Mapping[Any, Family]:
     return {declared(function): family for function, family in found.items()}
 
 
-def attach(function: Any, form: Form) -> bool:
-    """Give `function`, a function of the core, the handler of the family of `form`; return whether there is one.
-
-    In-place forms of other operations have none.
-    """
+def family_of(form: Form) -> Family | None:
+    """Return the family of a form. In-place forms of other operations have none."""
     other = form.inplace and form is not form.operation.forms[0]
-    family = None if other else _families().get(form.operation)
-    if family is None:
-        return False
-    family.attach(function, form)
-    return True
+    return None if other else _families().get(form.operation)

@@ -108,12 +108,12 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "overrides/pairwise.py": {"the module": "numpy"},
     "overrides/trace_log.py": {QUESTION: "mode type", OTHER_FORMAT: "name cat"},
     "overrides/trace_torch.py": {QUESTION: "type"},
+    "operations/native_general.py": {PARAMETER: "dim dtype bool int float complex", "a rule of `out`": "dtype"},
     "tensor/absent_kinds.py": {
         "the names of properties that are declared together": "is_ipu is_maia is_mkldnn is_mps is_mtia is_nested "
         "is_quantized is_sparse is_sparse_csr is_vulkan is_xla is_xpu"
     },
     "tensor/attributes.py": {DEVICE: "cpu cuda"},
-    "tensor/declarations/call_data.py": {"what is saved of an operand": "shape", "a kind of results": "tensor"},
     "tensor/conversion/casting.py": {
         "the names of methods that are declared together": "bfloat16 bool byte cdouble cfloat char complex double "
         "float half int long short __complex__ __float__ __int__",

@@ -18,7 +18,7 @@ from tensorlike.dispatch.collect import numpy_names
 from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.operation import form_of
 from tensorlike.operations.native_calls import describe
-from tensorlike.operations.native_families import attach
+from tensorlike.operations.native_families import family_of
 
 ml_dtypes = pytest.importorskip("ml_dtypes", reason="NumPy itself has no bfloat16")
 
@@ -55,8 +55,10 @@ def native_of(function: Any) -> Any:
     made = core.Function(left)
     form = form_of(function)
     assert form is not None
-    assert describe(made, form)
-    assert attach(made, form)
+    assert describe(made, form.parameters, form.operation)
+    family = family_of(form)
+    assert family is not None
+    family.attach(made, form)
     return made
 
 

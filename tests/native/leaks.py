@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import contextvars
 import gc
 import sys
 import threading
@@ -243,6 +244,27 @@ def _calls_of_core() -> dict[str, Work]:
         ("attach_copy", ("copied", len)),
     ]:
         works[f"attached {name} {len(works)}"] = attached(name, *args)
+    place = ("1", False, False, False, "x", None)
+    kernel = {
+        "spread": -1, "kernel": len, "namespace": np, "silent": contextvars.Context(), "promote": len, "finish": len,
+        "write": len, "fit": len, "packed": tuple, "differentiable": True, "copies": True, "finishes": True,
+        "recording": len, "recorded": 1, "records": True, "is_ufunc": True, "keeps_floats": True, "contiguous": True,
+        "plain_result": True, "random": True, "elementwise": True, "order": (0,), "options": (0,),
+    }  # fmt: skip
+
+    def attached_kernel(given: dict[str, Any]) -> Work:
+        def work() -> None:
+            function = core.Function(lambda *args: None)
+            core.attach_kernel(function, **(kernel | given))
+            core.attach_kernel(function, **(kernel | given))
+
+        return work
+
+    for given in ({"places": (place,)}, {"places": (place, (1,))}, {"places": (place,), "order": (7,)},
+                  {"places": (place,), "options": ("a",)}, {"places": (place,), "recorded": 2}):  # fmt: skip
+        works[f"attached kernel {len(works)}"] = attached_kernel(given)
+    for args in (((place,), 1, -1, len, len), ((place,), 2, -1, len, None), ((place, 1), 1, -1, len, None)):
+        works[f"attached python {len(works)}"] = attached("attach_python", *args)
     return works
 
 

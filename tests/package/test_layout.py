@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "tensorlike"
 FOLDERS = {"elementwise", "special", "reductions", "shape", "indexing", "linalg", "fft", "random", "memory", "nn"}
 OPERATIONS = PACKAGE / "operations"
-SHARED = ("formula_programs", "late_names", "native_calls", "native_families", "shared")
+SHARED = ("formula_programs", "late_names", "native_calls", "native_families", "native_general", "shared")
 SAMPLES = PACKAGE / "audit" / "samples"
 #: Tests of what is no operation: folders as the package has them, and what the tests share.
 OTHERS = {

@@ -137,8 +137,8 @@ def test_a_kernel_that_writes_is_given_a_copy():
     assert x.tolist() == [0.0, 0.0, 0.0]
     assert x.index_copy_(0, index, source) is x
     assert x.tolist() == [5.0, 0.0, 6.0]
-    data = tl.index_copy.operation.call_data()
-    assert data.write is data.kernel.__wrapped__
+    declaration = tl.index_copy.operation
+    assert declaration.write is declaration.kernel.__wrapped__
 
 
 class TestPromotions:

@@ -168,7 +168,7 @@ def writes_directly(d: Declaration) -> bool:
     return isinstance(d.fast_kernel, str) and not d.boolean and d.promotion not in (Promotion.BOUNDS, Promotion.POWER)
 
 
-def _keeps_floats(d: Declaration) -> bool:
+def keeps_floats(d: Declaration) -> bool:
     """Return whether operands of one real floating-point dtype need no promotion, as for most but those that refuse
     them.
     """
@@ -176,7 +176,7 @@ def _keeps_floats(d: Declaration) -> bool:
     return kinds is not None and (not kinds or "f" in kinds)
 
 
-def _promoting(d: Declaration, name: str, parameters: Sequence[Parameter]) -> Callable[[Any, list[Any]], None]:
+def promoting(d: Declaration, name: str, parameters: Sequence[Parameter]) -> Callable[[Any, list[Any]], None]:
     """Return what brings the operands among the values of a call to the dtype of the declaration's promotion."""
     promotion = d.promotion
     assert promotion is not None
@@ -191,7 +191,7 @@ def _promoting(d: Declaration, name: str, parameters: Sequence[Parameter]) -> Ca
 
         return promote_many
     places = [parameters.index(p) for p in chosen]
-    keeps = _keeps_floats(d)
+    keeps = keeps_floats(d)
     weak = _FLOATS if promotion not in _NUMBERS_STAY else frozenset()
 
     def promote(xp: Namespace, arrays: list[Any]) -> None:
@@ -222,16 +222,26 @@ def _promoting(d: Declaration, name: str, parameters: Sequence[Parameter]) -> Ca
     return promote
 
 
-def _computing(
-    d: Declaration, name: str, parameters: Sequence[Parameter], write: Callable[..., None] | None = None
-) -> Callable[[Any, list[Any]], Any]:
-    """Return what runs the kernel on the values of a call, operands as arrays; `write` is run in place of it."""
+def kernel_arguments(
+    d: Declaration, parameters: Sequence[Parameter]
+) -> tuple[list[int], list[tuple[str, int, Any]]]:
+    """Return the places, among the parameters of a form, of what the kernel takes by position; and its options, each
+    with its name, its place and its default.
+    """
     places = {p.name: place for place, p in enumerate(parameters)}
     if d.parameters:
         places.setdefault(d.parameters[0].name, 0)  # A method's first parameter is `self`.
     positional = [places[p.name] for p in d.parameters if p.kind != KEYWORD and p.name in places]
-    options = [(p.name, places[p.name], p.default) for p in d.parameters if p.kind == KEYWORD and p.name in places]
-    arrays_at = [places[p.name] for p in operands_of(d.parameters) if p.operand == ONE and p.name in places]
+    options = [p for p in d.parameters if p.kind == KEYWORD and p.name in places]
+    return positional, [(p.name, places[p.name], p.default) for p in options]
+
+
+def _computing(
+    d: Declaration, name: str, parameters: Sequence[Parameter], write: Callable[..., None] | None = None
+) -> Callable[[Any, list[Any]], Any]:
+    """Return what runs the kernel on the values of a call, operands as arrays; `write` is run in place of it."""
+    positional, options = kernel_arguments(d, parameters)
+    arrays_at = [place for place, p in enumerate(parameters) if p.operand == ONE and p.name != "out"]
     count = len(positional)
     in_order = positional == list(range(count))
     ufunc = None if write is not None else d.ufunc
@@ -316,7 +326,7 @@ def calling(
     name = qualname.rpartition(".")[2]
     variadic = d.variadic is not None and any(p.kind == VARIADIC for p in parameters)
     bind = binder(parameters, qualname, _spelled(d, name) if variadic else None)
-    run = (_writing if inplace else _returning)(d, tuple(parameters), name)
+    run = writing(d, tuple(parameters), name)[0] if inplace else _returning(d, tuple(parameters), name)
     return bind, _taking_numbers(run, name, parameters)
 
 
@@ -413,47 +423,19 @@ def _reading(parameters: Sequence[Parameter], name: str) -> Callable[[Values], t
     return read
 
 
-def _returning(d: Declaration, parameters: tuple[Parameter, ...], name: str) -> Callable[[Values], Any]:
-    """Return what runs a call that returns a new result."""
-    read = _reading(parameters, name)
+def finishing(d: Declaration, parameters: tuple[Parameter, ...], name: str) -> Callable[[Values, Any, bool], Any]:
+    """Return what makes the result of a call of what its kernel returned, from the values of the parameters and whether
+    one of them is tracked.
+    """
     operands = [place for place, p in enumerate(parameters) if p.operand in (ONE, MANY) and p.name != "out"]
-    promote = None if d.promotion is None else _promoting(d, name, parameters)
-    keeps = _keeps_floats(d)
-    compute = _computing(d, name, parameters)
-    large = _Large(d, parameters)
-    measured = large.places[0] if large.applies else -1
-    to_tensor = (
-        _first_number(d, name, parameters) if d.number_first and parameters[0].name != "self" else None
-    )
     has_out = bool(parameters) and parameters[-1].name == "out"
     disjoint = [place for place, p in enumerate(parameters) if p.name in (d.disjoint or ())]
-    dtype_place = next((i for i, p in enumerate(parameters) if p.name == "dtype"), -1) if has_out else -1
-    dtype_place = dtype_place if d.out == "dtype" else -1
     out_rules = d.out_rules()
     several, view, plain_result = bool(d.several), d.view, d.plain_result
     contiguous = not (d.view or d.own_layout)
     differentiable = d.differentiable
 
-    def run(values: Values) -> Any:
-        if to_tensor is not None and type(values[0]) is not Tensor and runtime.is_number(values[0]):
-            values = to_tensor(values)
-        arrays, on_host, tracked, dtype = read(values)
-        out = values[-1] if has_out else None
-        if dtype_place >= 0 and arrays[dtype_place] is None and isinstance(out, TensorBase):
-            arrays[dtype_place] = dtype_of(out._tl_data.dtype)
-            values = (*values[:dtype_place], arrays[dtype_place], *values[dtype_place + 1 :])
-        xp: Any = np
-        if not on_host:
-            xp, again = _elsewhere(d, name, run, parameters, values, arrays, operands, False)
-            if again is not None:
-                return again()
-        if promote is not None and (dtype is None or not keeps or dtype.kind != "f"):
-            promote(xp, arrays)
-        result: Any = None
-        if measured >= 0 and arrays[measured].size >= LARGE and large.fits(arrays):
-            result = large.result(arrays)
-        if result is None:
-            result = compute(xp, arrays)
+    def finish(values: Values, result: Any, tracked: bool) -> Any:
         if plain_result:
             return result
         if several:
@@ -464,6 +446,7 @@ def _returning(d: Declaration, parameters: tuple[Parameter, ...], name: str) -> 
             if contiguous and result.ndim > 1 and not result.flags.c_contiguous:
                 result = result.copy()
         if has_out:
+            out = values[-1]
             if out is not None:
                 given = [values[place] for place in operands]
                 separate = tuple(values[place] for place in disjoint)
@@ -483,17 +466,62 @@ def _returning(d: Declaration, parameters: tuple[Parameter, ...], name: str) -> 
         tensor._tl_edge = tensor._tl_counter = tensor._tl_meta = None
         return tensor
 
+    return finish
+
+
+def _returning(d: Declaration, parameters: tuple[Parameter, ...], name: str) -> Callable[[Values], Any]:
+    """Return what runs a call that returns a new result."""
+    read = _reading(parameters, name)
+    operands = [place for place, p in enumerate(parameters) if p.operand in (ONE, MANY) and p.name != "out"]
+    promote = None if d.promotion is None else promoting(d, name, parameters)
+    keeps = keeps_floats(d)
+    compute = _computing(d, name, parameters)
+    finish = finishing(d, parameters, name)
+    large = _Large(d, parameters)
+    measured = large.places[0] if large.applies else -1
+    to_tensor = (
+        _first_number(d, name, parameters) if d.number_first and parameters[0].name != "self" else None
+    )
+    has_out = bool(parameters) and parameters[-1].name == "out"
+    dtype_place = next((i for i, p in enumerate(parameters) if p.name == "dtype"), -1) if has_out else -1
+    dtype_place = dtype_place if d.out == "dtype" else -1
+
+    def run(values: Values) -> Any:
+        if to_tensor is not None and type(values[0]) is not Tensor and runtime.is_number(values[0]):
+            values = to_tensor(values)
+        arrays, on_host, tracked, dtype = read(values)
+        if dtype_place >= 0 and arrays[dtype_place] is None and isinstance(out := values[-1], TensorBase):
+            arrays[dtype_place] = dtype_of(out._tl_data.dtype)
+            values = (*values[:dtype_place], arrays[dtype_place], *values[dtype_place + 1 :])
+        xp: Any = np
+        if not on_host:
+            xp, again = _elsewhere(d, name, run, parameters, values, arrays, operands, False)
+            if again is not None:
+                return again()
+        if promote is not None and (dtype is None or not keeps or dtype.kind != "f"):
+            promote(xp, arrays)
+        result: Any = None
+        if measured >= 0 and arrays[measured].size >= LARGE and large.fits(arrays):
+            result = large.result(arrays)
+        if result is None:
+            result = compute(xp, arrays)
+        return finish(values, result, tracked)
+
     return run
 
 
-def _writing(d: Declaration, parameters: tuple[Parameter, ...], name: str) -> Callable[[Values], Any]:
-    """Return what runs a call that writes its result into the first operand."""
+def writing(
+    d: Declaration, parameters: tuple[Parameter, ...], name: str
+) -> tuple[Callable[[Values], Any], Callable[..., Any]]:
+    """Return what runs a call that writes its result into the first operand: from the values of its parameters, and
+    from these with what `_reading` finds in them.
+    """
     read = _reading(parameters, name)
     operands = [place for place, p in enumerate(parameters) if p.operand in (ONE, MANY) and p.name != "out"]
     others = [place for place in operands[1:] if parameters[place].operand == ONE]
     disjoint = [place for place, p in enumerate(parameters) if p.name in (d.disjoint or ())]
-    promote = None if d.promotion is None else _promoting(d, name, parameters)
-    keeps = _keeps_floats(d)
+    promote = None if d.promotion is None else promoting(d, name, parameters)
+    keeps = keeps_floats(d)
     compute = _computing(d, name, parameters, d.write)
     direct = _Large(d, parameters)
     is_direct = direct.applies and writes_directly(d) and d.disjoint is not None
@@ -502,8 +530,11 @@ def _writing(d: Declaration, parameters: tuple[Parameter, ...], name: str) -> Ca
     dtype_place = next((i for i, p in enumerate(parameters) if p.name == "dtype"), -1) if d.out == "dtype" else -1
 
     def run(values: Values) -> Any:
-        tensor = values[0]
         arrays, on_host, tracked, dtype = read(values)
+        return write(values, arrays, tracked, dtype, on_host)
+
+    def write(values: Values, arrays: list[Any], tracked: bool, dtype: Any, on_host: bool = True) -> Any:
+        tensor = values[0]
         check_inplace(tensor, name, in_history, overlapping=d.overlapping)
         if others and d.disjoint:
             check_shared(tensor, [values[place] for place in disjoint], name, True)
@@ -539,7 +570,7 @@ def _writing(d: Declaration, parameters: tuple[Parameter, ...], name: str) -> Ca
         # Writes of other operations without a derivative do not change the history.
         return d.written(tensor, node)
 
-    return run
+    return run, write
 
 
 def _is_written_directly(direct: _Large, former: Array, arrays: list[Any]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +28,6 @@ from .declaration_errors import declaration_error, unknown_word
 from .named_results import return_type
 from .promotion_rules import Promotion
 from .recording import DIFFERENTIABLE, Recorded, make_of, node_methods, record_of, recorder, register_node, save
-
-if TYPE_CHECKING:
-    from .call_data import CallData
 
 _new = object.__new__
 
@@ -234,12 +231,6 @@ class Declaration(Operation):
             self._recorded = Recorded(self)
         return self._recorded
 
-    def call_data(self) -> CallData:
-        """Return all that a call needs, as data."""
-        from .call_data import call_data  # Nothing of the library itself reads it yet.
-
-        return call_data(self)
-
     def node_class(self) -> type[Node]:
         """Return the class of the operation's nodes, built on first use."""
         if self.node is not None:
@@ -273,10 +264,12 @@ class Declaration(Operation):
         # Functions of `linalg` such as `svd` share names with older functions that have other fields.
         return f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
 
+    def packed_type(self) -> Any:
+        """Return the type of the tuple that several results come in."""
+        return tuple if self.several is True else return_type(self.result_name, tuple(self.several))  # type: ignore[arg-type]
+
     def _pack(self, tensors: list[Any]) -> Any:
-        if self.several is True:
-            return tuple(tensors)
-        return return_type(self.result_name, tuple(self.several))(tensors)  # type: ignore[arg-type]
+        return self.packed_type()(tensors)
 
     def _record_several(self, results: list[Any], operands: tuple[Any, ...]) -> Any:
         tensors = [wrap(r) for r in results]

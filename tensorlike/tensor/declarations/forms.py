@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorlike._native import core
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import LEFT_TO_PYTHON, has_handler
 from tensorlike.dispatch.missing import MISSING
@@ -59,7 +60,12 @@ def implementation_of(
 
     del implementation.__annotations__
     set_metadata(implementation, parameters, qualname, d)
-    return implementation
+    if core is None:
+        return implementation
+    # Called by what was dispatched already, it is answered in C as the public function is.
+    found: Any = core.Function(implementation)
+    found._called = (d, tuple(parameters), inplace)
+    return found  # type: ignore[no-any-return]
 
 
 def set_metadata(function: Any, parameters: Sequence[Parameter], qualname: str, d: Declaration) -> None:

@@ -69,12 +69,12 @@ __all__ = [
     "wrong_type",
 ]
 
-_silent = contextvars.Context()
-_silent.run(np.seterr, all="ignore")
-keep_memory(_silent)
+silent = contextvars.Context()
+silent.run(np.seterr, all="ignore")
+keep_memory(silent)
 
 #: `quiet(kernel, *args)` runs a kernel with floating-point warnings off: see Note [Kernels run quietly].
-quiet = _silent.run
+quiet = silent.run
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -87,7 +87,7 @@ def again(kernel: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     given = getattr(sys.exception(), "args", ())
     if not (given and isinstance(given[0], str) and given[0].startswith("cannot enter context")):
         raise
-    return _silent.copy().run(kernel, *args, **kwargs)
+    return silent.copy().run(kernel, *args, **kwargs)
 
 
 def run_quietly(kernel: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
