@@ -236,7 +236,7 @@ class Declaration(Operation):
 
     def call_data(self) -> CallData:
         """Return all that a call needs, as data."""
-        from .call_data import call_data  # Nothing of the library itself reads it yet.
+        from .call_data import call_data  # noqa: PLC0415 - nothing of the library itself reads it yet
 
         return call_data(self)
 
