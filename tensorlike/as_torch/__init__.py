@@ -1,7 +1,7 @@
 """Serve this library under the name `torch`, to code that was written for PyTorch.
 
 `install_as_torch()` here, `python -m tensorlike run SCRIPT` on a command line, and `pytest -p tensorlike.as_torch`,
-whose plugin this package is: see docs/pytorch-code.md.
+whose plugin this package is: see docs/pytorch-code.md. Its modules are loaded when they are asked for.
 PYTEST_DONT_REWRITE: it may be imported before pytest is.
 
 # Note [One module, two names]
@@ -20,10 +20,10 @@ library by name takes the name from `tensorlike._library_name`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .installation import Installation, install, uninstall
-from .pytest_hooks import Hooks
+if TYPE_CHECKING:
+    from .installation import Installation
 
 __all__ = ["install_as_torch", "uninstall_as_torch"]
 
@@ -46,6 +46,8 @@ def install_as_torch(missing: str = "raise", *, children: bool = True) -> Instal
 
     Only in tensorlike.
     """
+    from .installation import install  # noqa: PLC0415 - absent names load this package, too
+
     return install(missing, children)
 
 
@@ -56,9 +58,13 @@ def uninstall_as_torch() -> None:
 
     Only in tensorlike.
     """
+    from .installation import uninstall  # noqa: PLC0415 - absent names load this package, too
+
     uninstall()
 
 
 def pytest_addoption(parser: Any, pluginmanager: Any) -> None:
     """Install when pytest loads the plugin, before it imports anything else (pytest's hook)."""
+    from .pytest_hooks import Hooks  # noqa: PLC0415 - absent names load this package, too
+
     Hooks.register(pluginmanager)
