@@ -1,7 +1,7 @@
 """The pytest plugin's entry point: options, markers and fixtures of tensorlike, declared without importing it.
 
 Every run of pytest in an environment loads this file, also where tensorlike is only installed. The library, and NumPy
-with it, is imported when an option or a fixture is used. What they do is in `tensorlike/testing/pytest_plugin.py`.
+with it, is imported when an option or a fixture is used. What they do is in `tensorlike/testing/pytest_hooks.py`.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def pytest_configure(config: pytest.Config) -> None:
                 asked = f"--override-coverage-{name.replace('_', '-')}"
                 raise pytest.UsageError(f"{asked} needs --override-coverage=FILE_OR_MODULE:TYPE")
         return
-    from tensorlike.testing.pytest_plugin import start
+    from tensorlike.testing.pytest_hooks import start
 
     start(config)
 
@@ -126,7 +126,7 @@ def assert_overridden() -> Callable[..., None]:
     and `to_dense` it takes. Falling back to plain tensors, inheriting Tensor's own implementation, NotImplemented and
     exceptions are failures; `operand=` checks one position alone.
     """
-    from tensorlike.testing.pytest_plugin import fail_unless_overridden
+    from tensorlike.testing.pytest_hooks import fail_unless_overridden
 
     return fail_unless_overridden
 

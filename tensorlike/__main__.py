@@ -7,29 +7,35 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tensorlike import __version__
+import tensorlike
+from tensorlike import _native
+from tensorlike.as_torch import runner
 
 __all__ = ["main", "parser"]
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    from tensorlike.audit import cli, compare, starting_point
-    from tensorlike.utils import error_pages
+    from tensorlike.audit import cli, compare, starting_point  # noqa: PLC0415 - not for `run`
+    from tensorlike.utils import error_pages  # noqa: PLC0415 - not for `run`
 
     parser = argparse.ArgumentParser(prog="tensorlike", description="Tools for the authors of tensor-like types.")
-    parser.add_argument("--version", action="version", version=f"tensorlike {__version__}")
+    parser.add_argument("--version", action="version", version=f"tensorlike {tensorlike.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    audit = commands.add_parser("audit", help="what a type answers, leaves out and gets wrong")
-    cli.add_arguments(audit)
-    compare.add_arguments(commands.add_parser("compare", help="what one type answers and another one does not"))
-    new = commands.add_parser("new", help="write a starting point for a tensor-like type, with its tests")
-    starting_point.add_arguments(new)
+    for name, module, text in (
+        ("audit", cli, "what a type answers, leaves out and gets wrong"),
+        ("compare", compare, "what one type answers and another one does not"),
+        ("new", starting_point, "write a starting point for a tensor-like type, with its tests"),
+        ("error", error_pages, "explain an error, by the name that its last line has"),
+    ):
+        command = commands.add_parser(name, help=text)
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
     info = commands.add_parser("info", help="what is computed with, and whether the native core is used")
+    info.set_defaults(run=_info)
     info.add_argument(
         "--require-native", action="store_true", help="end with status 1 where the native core is not used"
     )
-    error_pages.add_arguments(commands.add_parser("error", help="explain an error, by the name that its last line has"))
     commands.add_parser("run", help="run a program written for PyTorch, with tensorlike as its torch", add_help=False)
     return parser
 
@@ -39,17 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["run"]:
         # Most of what follows is the program's, options too.
-        from tensorlike.as_torch.runner import run
-
-        return run(given[1:])
-    from tensorlike.audit import cli, compare, starting_point
-    from tensorlike.utils import error_pages
-
+        return runner.run(given[1:])
     options = parser().parse_args(given)
     try:
-        runs = {"audit": cli.run, "compare": compare.run, "error": error_pages.run, "info": _info}
-        runs["new"] = starting_point.run
-        status = runs[options.command](options)
+        status: int = options.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print(f"tensorlike {options.command}: interrupted", file=sys.stderr)
@@ -62,9 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _info(options: argparse.Namespace) -> int:
-    from tensorlike import _native, show_config
-
-    show_config()
+    tensorlike.show_config()
     return 1 if options.require_native and _native.core is None else 0
 
 

@@ -18,7 +18,7 @@ ABOVE: Final = {
     "_build": "cuda.OutOfMemoryError is a name of the main namespace",
     "amp.state": "utils.checkpoint computes again with autocast as it was",
     "array_api": "Tensor.__array_namespace__ returns the namespace",
-    "as_torch.absent": "modules explain the names of PyTorch's that they lack",
+    "as_torch.placeholders": "modules explain the names of PyTorch's that they lack",
     "audit": "overrides.audit is the function that runs one",
     "cuda": "utils.benchmark waits for the device, utils.checkpoint keeps its random numbers",
     "hub": "utils.model_zoo is PyTorch's earlier name of it",
@@ -45,12 +45,12 @@ def above(module: str) -> Any:
 
 
 def absent(module: str, name: str) -> Any:
-    """Answer an attribute that a module lacks: an error with the reason, or a placeholder. See `as_torch.absent`."""
-    return above("as_torch.absent").absent(module, name)
+    """Answer an attribute that a module lacks: an error with the reason, or one of `as_torch.placeholders`."""
+    return above("as_torch.placeholders").absent(module, name)
 
 
 def explain_absent_names(module: str) -> None:
-    """Have attributes that a module lacks answered by `tensorlike.as_torch.absent`."""
+    """Have attributes that a module lacks answered by `tensorlike.as_torch.placeholders`."""
 
     def __getattr__(name: str) -> Any:
         if name[:2] == "__":  # Such as `__path__`, which every import asks for.

@@ -44,9 +44,9 @@ def _load() -> tuple[Any, str]:
 
 def _stale(module: Any) -> str:
     """Return why a core does not belong to the Python files around it, "" where it does."""
-    from pathlib import Path  # 3 ms, which pure mode need not pay.
+    from pathlib import Path  # noqa: PLC0415 - 3 ms, which pure mode need not pay
 
-    from .fingerprint import fingerprint
+    from .fingerprint import fingerprint  # noqa: PLC0415 - it needs pathlib
 
     # The package is being imported, and has set its version by now.
     version = sys.modules["tensorlike"].__version__

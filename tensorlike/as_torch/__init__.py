@@ -46,7 +46,7 @@ def install_as_torch(missing: str = "raise", *, children: bool = True) -> Instal
 
     Only in tensorlike.
     """
-    from .installation import install
+    from .installation import install  # noqa: PLC0415 - absent names load this package, too
 
     return install(missing, children)
 
@@ -58,13 +58,13 @@ def uninstall_as_torch() -> None:
 
     Only in tensorlike.
     """
-    from .installation import uninstall
+    from .installation import uninstall  # noqa: PLC0415 - absent names load this package, too
 
     uninstall()
 
 
 def pytest_addoption(parser: Any, pluginmanager: Any) -> None:
     """Install when pytest loads the plugin, before it imports anything else (pytest's hook)."""
-    from .pytest_hooks import Hooks
+    from .pytest_hooks import Hooks  # noqa: PLC0415 - absent names load this package, too
 
     Hooks.register(pluginmanager)

@@ -14,6 +14,7 @@ from tensorlike import torch_version
 
 from . import naming
 from .absent import has_placeholder, module_not_found, note_gap
+from .placeholders import placeholder_module
 
 #: The packages that are served, and what they are here.
 SERVED: Final = {"torch": "tensorlike", "functorch": "tensorlike.as_torch.functorch"}
@@ -210,7 +211,7 @@ class _Finder:
     def find_distributions(self, context: Any) -> Iterator[Any]:
         """Yield the distribution `torch` (a hook of `importlib.metadata`)."""
         if context.name is None or context.name.lower().replace("-", "_") == "torch":
-            from .distribution import TorchDistribution
+            from .distribution import TorchDistribution  # noqa: PLC0415 - importlib.metadata
 
             yield TorchDistribution()
 
@@ -228,8 +229,6 @@ def _is_name_of_import(frame: FrameType | None) -> bool:
 def _placeholder(fullname: str) -> ModuleType | None:
     if not has_placeholder(fullname):
         return None
-    from .placeholders import placeholder_module
-
     return placeholder_module(fullname)
 
 

@@ -13,6 +13,7 @@ from tensorlike._library_name import LIBRARY
 from . import children, naming
 from .absent import MODES, STATE
 from .finder import FINDER, SERVED, TorchModule, detach, torch_module
+from .placeholders import remove_modules
 
 _LOCK: Final = threading.RLock()
 #: Entries of `sys.modules` that were there before: None, with which a test keeps a module from being imported.
@@ -117,8 +118,6 @@ def uninstall() -> None:
         sys.meta_path.remove(FINDER)
         detach()
         if "tensorlike.as_torch.placeholders" in sys.modules:
-            from .placeholders import remove_modules
-
             remove_modules()
         LIBRARY.name = "tensorlike"
         naming.restore_all()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any, Final
 
+from tensorlike import __version__
+
 from .absent import STATE, gaps_report
 from .children import VARIABLE
 from .installation import Installation, install
@@ -28,8 +30,6 @@ class Hooks:
 
     def pytest_report_header(self) -> str:
         """Say whose torch it is."""
-        from tensorlike import __version__
-
         return f"torch: tensorlike {__version__}, missing={STATE.missing!r}"
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

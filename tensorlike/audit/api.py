@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+import tensorlike
 from tensorlike._native import paused
 from tensorlike._originals import tl
 from tensorlike.audit.samples import serving
@@ -25,10 +26,10 @@ from tensorlike.dispatch.signature import KEYWORD, POSITIONAL, VARIADIC, Paramet
 from tensorlike.dispatch.wrap import form_called_in
 from tensorlike.overrides.introspection import get_default_nowrap_functions, public_rows
 from tensorlike.tensor.creation.filled import as_tensor
+from tensorlike.tensor.dtypes import dtype
 from tensorlike.tensor.generator import get_rng_state, manual_seed, set_rng_state
 from tensorlike.tensor.tensor import Tensor
 
-from .errors import AuditError
 from .foreign import let_through
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from .answering import Trace
 
-__all__ = ["AuditedApi", "AuditedFunction", "Call", "TensorlikeApi", "api_named"]
+__all__ = ["AuditedApi", "AuditedFunction", "Call", "TensorlikeApi"]
 
 
 class AuditedFunction(NamedTuple):
@@ -148,8 +149,6 @@ class TensorlikeApi:
     observes_by_mode = False
 
     def __init__(self) -> None:
-        import tensorlike
-
         self.version = tensorlike.__version__
         self.tensor: type = Tensor
         self.default_implementation = Tensor.__dict__["__torch_function__"].__func__.__code__
@@ -257,8 +256,6 @@ class TensorlikeApi:
 
     def stand_in(self, instance: object) -> Any:
         """Return a plain tensor of the shape and dtype that an instance says it has, or None when it says nothing."""
-        from tensorlike.tensor.dtypes import dtype
-
         try:
             shape = tuple(map(int, Tensor.shape.__get__(instance)))
             kind = Tensor.dtype.__get__(instance)
@@ -294,17 +291,6 @@ def member_path(name: str) -> list[str]:
 def is_of_tensors(name: str) -> bool:
     """Return whether a function is a method, a property or an operator of tensors."""
     return bool(member_path(name))
-
-
-def api_named(name: str) -> AuditedApi:
-    """Return the API called "tensorlike" or "torch". Raises AuditError for others, or without PyTorch."""
-    if name == "torch":
-        from .api_torch import TorchApi
-
-        return TorchApi()
-    if name != "tensorlike":
-        raise AuditError(f"the API to audit against is 'tensorlike' or 'torch', not {name!r}")
-    return TensorlikeApi()
 
 
 def _optional(parameters: Sequence[Parameter], passed: Mapping[str, Any]) -> frozenset[str]:

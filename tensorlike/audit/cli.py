@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import errno
 import os
 import sys
 import textwrap
@@ -15,17 +14,23 @@ from typing import TYPE_CHECKING, Any
 from . import continuous
 from .errors import AuditError
 from .foreign import described, interrupts_noted, let_through, one_line, process_restored, text_of_error
-from .making import evaluated, instances_of, target
+from .html import require_jinja, to_html
+from .making import api_named, evaluated, instances_of, target
 from .model import AuditReport
+from .next_steps import advice
 from .options import CHOICES, Project, checked_choice, project_options
 from .outcomes import legend
-from .outputs import Audited, Results
+from .outputs import Audited, Results, html_index
+from .packages import PackageReport, audit_package, print_package
+from .parallel import available_jobs
 from .readers import readers
+from .repro import Making, repro
+from .run import Auditor
 from .sources import Source, source_of
+from .terminal import print_report, progress_bar
 
 if TYPE_CHECKING:
     from .baseline import Baseline
-    from .packages import PackageReport
 
 _DESCRIPTION = """\
 Call every function that a type can override with an instance of the type in each operand position, and report what the
@@ -158,21 +163,6 @@ def _percentage(text: str) -> float:
     return value
 
 
-def check_writable(path: str, option: str) -> None:
-    """Raise AuditError for a file that evidently cannot be written, without touching it."""
-    folder = os.path.dirname(path) or os.curdir
-    if not path:
-        raise AuditError(f"{option} needs the name of a file")
-    for wrong, number in (
-        (os.path.isdir(path), errno.EISDIR),
-        (not os.path.exists(folder), errno.ENOENT),
-        (not os.path.isdir(folder), errno.ENOTDIR),
-        (not os.access(path if os.path.exists(path) else folder, os.W_OK), errno.EACCES),
-    ):
-        if wrong:
-            raise AuditError(f"cannot write {path}: {os.strerror(number)}")
-
-
 def run(options: argparse.Namespace) -> int:
     """Run `tensorlike audit` and return its exit status."""
     try:
@@ -246,8 +236,6 @@ def _run(options: argparse.Namespace) -> int:
 
 def _audit_one(options: argparse.Namespace, project: Project) -> int:
     """Audit one type, or all of a package, and return the exit status."""
-    from .terminal import print_report
-
     for name, value in project.options(options.target or "").items():
         if not getattr(options, name) and not (options.all is not None and name in ("make", "from_dense", "to_dense")):
             setattr(options, name, value)
@@ -257,10 +245,8 @@ def _audit_one(options: argparse.Namespace, project: Project) -> int:
     # Errors of the options are raised at once, not after the audit.
     fail_under = None if options.fail_under is None else _percentage(options.fail_under)
     if options.html is not None:
-        from .html import require_jinja
-
         require_jinja()
-    continuous.settle_files(options, check_writable)
+    continuous.settle_files(options)
     if options.repro is not None:
         return _repro(options)
     baseline = continuous.checked(options)
@@ -279,14 +265,10 @@ def _audit_one(options: argparse.Namespace, project: Project) -> int:
         if options.all is not None:
             _write_pages(options.html, results)
         else:
-            from .html import to_html
-
             write(options.html, to_html(report))
     shown = not continuous.takes_output(options)
     output = sys.stdout if shown else sys.stderr
     if shown and options.all is not None:
-        from .packages import print_package
-
         print_package(package, output)
     elif shown:
         print_report(report, output)
@@ -318,9 +300,6 @@ def _is_advised(options: argparse.Namespace) -> bool:
 
 
 def _audited_package(options: argparse.Namespace, project: Project) -> PackageReport:
-    from .packages import audit_package
-    from .terminal import progress_bar
-
     with progress_bar() as progress:
         return audit_package(
             options.all,
@@ -350,9 +329,6 @@ def audited(
 @contextlib.contextmanager
 def _auditor(options: argparse.Namespace, progress: Callable[[int, int, str], None] | None) -> Iterator[Any]:
     """Yield the module of the type and the Auditor that the options ask for."""
-    from .api import api_named
-    from .run import Auditor
-
     api = api_named(options.api or "tensorlike")
     with target(options.target) as (module, kind):
         given: dict[str, Any] = {}
@@ -386,9 +362,6 @@ def _audited(
     options: argparse.Namespace, advise: bool, baseline: Baseline | None
 ) -> tuple[AuditReport, Source | None, list[str]]:
     """Return the report, the type's source, and what to do next with a type that answers next to nothing."""
-    from .parallel import available_jobs
-    from .terminal import progress_bar
-
     with progress_bar() as progress, _auditor(options, progress) as (_, kind, auditor):
         jobs = available_jobs() if options.jobs is None else options.jobs
         selection = None if baseline is None else continuous.Selection(options, auditor, baseline)
@@ -398,14 +371,10 @@ def _audited(
             return report, source_of(kind), [selection.note] if selection.note else []
         if not advise:
             return report, source_of(kind), []
-        from .next_steps import advice
-
         return report, source_of(kind), advice(auditor, report, options.to_dense)
 
 
 def _repro(options: argparse.Namespace) -> int:
-    from .repro import Making, repro
-
     with _running_code_of(options.target), _auditor(options, None) as (module, _, auditor):
         file = os.path.abspath(getattr(module, "__file__", None) or "")
         folder = next((p for p in sys.path if p and file.startswith(os.path.join(os.path.abspath(p), ""))), "")
@@ -428,9 +397,6 @@ def _check_all(options: argparse.Namespace) -> None:
 
 def _write_pages(path: str, results: Results) -> None:
     """Write an HTML page that lists the types, and beside it a folder with the page of each."""
-    from .html import to_html
-    from .outputs import html_index
-
     folder = f"{os.path.splitext(path)[0]}-types"
     os.makedirs(folder, exist_ok=True)
     for report in (each.report for each in results.audited):

@@ -9,6 +9,7 @@ import sys
 from typing import IO, Any, NamedTuple
 
 from . import cli
+from .continuous import check_writable
 from .errors import AuditError
 from .foreign import text_of_error
 from .model import AuditReport, AuditRow
@@ -179,7 +180,7 @@ def run(options: argparse.Namespace) -> int:
             if len(getattr(options, option)) > 2:
                 raise AuditError(f"--{option.replace('_', '-')} is given once for both types, or once for each")
         if options.json not in (None, "-"):
-            cli.check_writable(options.json, "--json")
+            check_writable(options.json, "--json")
             options.json = os.path.abspath(options.json)
         reports = [_report(options, index) for index in (0, 1)]
         comparison = Comparison(*reports)

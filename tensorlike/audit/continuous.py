@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib.resources
 import json
 import os
-from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Protocol
 
 from . import outputs
@@ -72,16 +72,31 @@ def _files(options: argparse.Namespace, option: str) -> list[str]:
     return [] if given is None else [given] if isinstance(given, str) else given
 
 
-def settle_files(options: argparse.Namespace, check: Callable[[str, str], None]) -> None:
+def check_writable(path: str, option: str) -> None:
+    """Raise AuditError for a file that evidently cannot be written, without touching it."""
+    folder = os.path.dirname(path) or os.curdir
+    if not path:
+        raise AuditError(f"{option} needs the name of a file")
+    for wrong, number in (
+        (os.path.isdir(path), errno.EISDIR),
+        (not os.path.exists(folder), errno.ENOENT),
+        (not os.path.isdir(folder), errno.ENOTDIR),
+        (not os.access(path if os.path.exists(path) else folder, os.W_OK), errno.EACCES),
+    ):
+        if wrong:
+            raise AuditError(f"cannot write {path}: {os.strerror(number)}")
+
+
+def settle_files(options: argparse.Namespace) -> None:
     """Check that the files of all options can be written, and note their paths without regard to the folder.
 
-    The code of a type may change the folder. `check(path, option)` raises for a file that cannot be written.
+    The code of a type may change the folder.
     """
     for option in ("html", "json", *FILES):
         given = _files(options, option)
         for path in given:
             if path != "-":
-                check(path, f"--{option}")
+                check_writable(path, f"--{option}")
         paths = [path if path == "-" else os.path.abspath(path) for path in given]
         if given:
             setattr(options, option, paths if isinstance(getattr(options, option), list) else paths[0])
@@ -112,8 +127,6 @@ def checked(options: argparse.Namespace) -> Baseline | None:
     if options.changed and options.all is not None:
         raise AuditError("--changed is for one type, --all for all types of a package: give one of them")
     if options.update_baseline:
-        from .cli import check_writable
-
         check_writable(options.baseline, "--baseline")
         if not os.path.exists(options.baseline):
             return Baseline(options.baseline)

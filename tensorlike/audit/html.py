@@ -19,7 +19,7 @@ _TINTS = ("passed", "wrong", "missing", "lost")
 def require_jinja() -> None:
     """Raise AuditError when Jinja2 is not installed."""
     try:
-        import jinja2  # noqa: F401
+        import jinja2  # noqa: F401, PLC0415 - optional
     except ImportError as error:
         raise AuditError("an HTML report needs Jinja2: python3 -m pip install jinja2") from error
 

@@ -25,7 +25,12 @@ from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+import tensorlike
+
 from .api import TensorlikeApi
+from .api_torch import TorchApi
 from .errors import AuditError
 from .foreign import described, let_through, name_of, process_restored, text_of_error
 from .options import options_of_class
@@ -125,8 +130,6 @@ class InstanceMaker:
     def _first(self) -> Any:
         """Return an instance: of a small tensor, or of the type's own choice."""
         if self._from_dense is not None:
-            import numpy as np
-
             for shape in ((2, 2), (), (3,)):
                 with contextlib.suppress(Exception):
                     return self.like(self.api.tensor_of(np.full(shape, 2, dtype=np.float32)))
@@ -137,8 +140,6 @@ class InstanceMaker:
         errors: list[BaseException] = []
         instance: Any = None
         if self._from_dense is not None:
-            import numpy as np
-
             for shape in ((2, 2), (), (3,)):
                 try:
                     instance = self.like(self.api.tensor_of(np.full(shape, 2, dtype=np.float32)))
@@ -316,10 +317,17 @@ def _check_kind(kind: type, api: AuditedApi) -> None:
         )
 
 
+def api_named(name: str) -> AuditedApi:
+    """Return the API called "tensorlike" or "torch". Raises AuditError for others, or without PyTorch."""
+    if name == "torch":
+        return TorchApi()
+    if name != "tensorlike":
+        raise AuditError(f"the API to audit against is 'tensorlike' or 'torch', not {name!r}")
+    return TensorlikeApi()
+
+
 def evaluated(expression: str, option: str, module: ModuleType, kind: type) -> Any:
     """Return a function that evaluates `expression` where the type was defined, with `tl` at hand."""
-    import tensorlike
-
     try:
         code = compile(expression, f"<{option}>", "eval")
     except (SyntaxError, ValueError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import enum
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -419,8 +420,6 @@ class AuditReport:
 
     def to_json(self) -> str:
         """Return the report as JSON text."""
-        import json
-
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
         # The same to JSON, and nothing that ends a script element or a line of JavaScript around it.
         return text.replace("</", "<\\/").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
@@ -453,8 +452,6 @@ class AuditReport:
     @classmethod
     def from_json(cls, text: str) -> AuditReport:
         """Return the report that `to_json` wrote; raise ValueError when `text` is none."""
-        import json
-
         return cls.from_dict(json.loads(text))
 
 

@@ -52,7 +52,7 @@ def bar() -> Callable[[int, int, str], None]:
         with warnings.catch_warnings():
             # It warns where the notebook has no widgets, and draws its bar as text.
             warnings.simplefilter("ignore")
-            from tqdm.auto import tqdm
+            from tqdm.auto import tqdm  # noqa: PLC0415 - optional
     except ImportError as error:
         raise ImportError("audit(progress=True): needs tqdm: python3 -m pip install tqdm") from error
     shown: Any = None

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -115,8 +116,6 @@ def project_options(known: Mapping[str, type], files: Iterable[str], start: str 
     `known` are the options by their names with underscores, each with the type of its values; `files` are those whose
     values are files. Raises AuditError for a table that is not understood.
     """
-    import tomllib
-
     here = Path(start or os.getcwd()).absolute()
     path = next((p for folder in (here, *here.parents) if (p := folder / "pyproject.toml").is_file()), None)
     if path is None:

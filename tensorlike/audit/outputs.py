@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 import tensorlike
 
@@ -116,8 +117,6 @@ def _xml(text: str) -> str:
 
 def junit(results: Results) -> str:
     """Return the results as JUnit's XML: a suite for each type, a case for each function and operand."""
-    from xml.etree import ElementTree
-
     root = ElementTree.Element("testsuites", name=_xml(f"tensorlike audit {results.target}"))
     for audited in results.audited:
         report = audited.report

@@ -10,14 +10,14 @@ import json
 import os
 import pkgutil
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any
 
-from .api import api_named
 from .errors import AuditError
 from .foreign import described, let_through, module_of, mro_of, name_of, one_line, process_restored, qualified_name
-from .making import evaluated, instances_of
+from .making import api_named, evaluated, instances_of
 from .model import AuditReport
 from .options import CHOICES
 from .outputs import Audited, LeftOut, Results, table_of
@@ -215,8 +215,6 @@ def _imported(package: str) -> tuple[list[ModuleType], list[LeftOut]]:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Run the code of modules with its output and warnings unheard, and what it changes in the process undone."""
-    import warnings
-
     with open(os.devnull, "w", encoding="utf-8") as nowhere, process_restored(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):

@@ -85,7 +85,7 @@ class Child:
     ) -> None:
         self.leader = leader
         self.since = time.monotonic()
-        from multiprocessing.connection import Pipe  # Not in every Python: see available_jobs().
+        from multiprocessing.connection import Pipe  # noqa: PLC0415 - not in every Python: see available_jobs()
 
         self.connection, theirs = Pipe()
         for stream in (sys.stdout, sys.stderr):
@@ -240,7 +240,7 @@ def in_workers(
 
 def _wait(children: Sequence[Child], seconds: float) -> list[Any]:
     """Wait until a child has sent something, or has ended, or is late; return what is ready of them."""
-    from multiprocessing.connection import wait
+    from multiprocessing.connection import wait  # noqa: PLC0415 - not in every Python
 
     left = min(child.since for child in children) + seconds - time.monotonic()
     return wait([child.connection for child in children] + [child.ended for child in children], max(left, 0.0))
@@ -270,7 +270,7 @@ def _heard(worker: _Worker, results: dict[int, Audited], progress: Callable[[int
                 raise AuditError(f"the audit failed: {value}")
     except (EOFError, OSError):
         return False
-    from multiprocessing.connection import wait
+    from multiprocessing.connection import wait  # noqa: PLC0415 - not in every Python
 
     return not wait([worker.ended], 0)
 

@@ -26,7 +26,7 @@ _HEADING = 12
 
 def _rich_console(file: IO[str]) -> Console | None:
     try:
-        from rich.console import Console
+        from rich.console import Console  # noqa: PLC0415 - optional
     except ImportError:
         return None
     # A file or a log has no width, and 80 columns would cut the reasons off.
@@ -167,10 +167,10 @@ def _notes(report: AuditReport, limit: int) -> Iterator[str]:
 
 
 def _rich_report(report: AuditReport, console: Console, limit: int) -> None:
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-    from rich.text import Text
+    from rich import box  # noqa: PLC0415 - optional
+    from rich.markup import escape  # noqa: PLC0415 - optional
+    from rich.table import Table  # noqa: PLC0415 - optional
+    from rich.text import Text  # noqa: PLC0415 - optional
 
     columns = _columns(report)
     heading = f"Audit of {escape(report.type_name)}"
@@ -282,8 +282,8 @@ class _Bar:
 
 class _RichBar(_Bar):
     def __init__(self, file: IO[str]) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.console import Console  # noqa: PLC0415 - optional
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415 - optional
 
         super().__init__(file)
         columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))

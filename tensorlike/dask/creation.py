@@ -8,7 +8,9 @@ from typing import Any
 import dask.array as da
 import numpy as np
 from dask.array.core import normalize_chunks
+from dask.highlevelgraph import HighLevelGraph
 from dask.layers import ArrayBlockIdDep, ArrayChunkShapeDep, ArraySliceDep
+from dask.tokenize import tokenize
 
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
@@ -298,9 +300,6 @@ def _new(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def in_parts(name: str, call: Callable[..., Any], parts: Sequence[Any], chunks: Any, sample: Tensor) -> Any:
     """Return the chunked tensor whose chunk k of the first dimension is `call(parts[k])`; the others are whole."""
-    from dask.highlevelgraph import HighLevelGraph
-    from dask.tokenize import tokenize
-
     layer = f"{name}-{tokenize(call, parts, chunks)}"
     ndim = len(chunks)
     graph = {

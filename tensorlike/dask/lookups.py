@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import dask.array as da
 import numpy as np
+from dask.array.core import normalize_chunks
+from dask.highlevelgraph import HighLevelGraph
+from dask.tokenize import tokenize
 
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
@@ -51,12 +55,6 @@ def _numbers(form: Form, index: Any) -> Any:
 
 def _gathered(array: da.Array, rows: np.ndarray[Any, Any], dim: int) -> Any:
     """Return the dask array of rows: each block of the result takes its rows from the blocks that have them."""
-    import itertools
-
-    from dask.array.core import normalize_chunks
-    from dask.highlevelgraph import HighLevelGraph
-    from dask.tokenize import tokenize
-
     starts = np.cumsum([0, *array.chunks[dim]])
     largest = max(max(array.chunks[dim]), 1)
     chunks = normalize_chunks((largest,), (len(rows),), dtype=array.dtype)[0]

@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import dask.array as da
 import numpy as np
 from dask.layers import ArrayBlockIdDep, ArrayChunkShapeDep
+from dask.tokenize import tokenize
 
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form
@@ -72,8 +74,6 @@ def _made(
     name: str, factory: Callable[..., Any], before: tuple[Any, ...], size: Any, chunks: ChunksLike, dtype: Dtype | None,
     device: Device | str | None, requires_grad: bool, generator: Generator | int | None,
 ) -> Any:  # fmt: skip
-    import dask.array as da
-
     shape = size_argument(size, name)
     if dtype is None and name != "normal":
         dtype = tl.int64 if name == "randint" else tl.get_default_dtype()
@@ -95,8 +95,6 @@ def _made(
 
 
 def _token(call: Drawn, before: Any, chunks: tuple[tuple[int, ...], ...]) -> str:
-    from dask.tokenize import tokenize
-
     return str(tokenize(call.__dask_tokenize__(), before, chunks, str(call.function.options)))  # type: ignore[attr-defined]
 
 

@@ -124,7 +124,7 @@ def from_parquet(
 
     Raises TypeError for columns that are no numbers, and ValueError for columns that are not there.
     """
-    import pyarrow.dataset as pads
+    import pyarrow.dataset as pads  # noqa: PLC0415 - optional
 
     dataset = pads.dataset(path, format="parquet", **options)
     known = dataset.schema.names
@@ -161,7 +161,7 @@ class _RowGroup(ChunkFunction):
         self.columns, self.dtype, self.filesystem = columns, dtype, filesystem
 
     def __call__(self, part: tuple[Any, int]) -> Any:
-        import pyarrow.parquet as pq
+        import pyarrow.parquet as pq  # noqa: PLC0415 - optional
 
         path, group = part
         if path is None:

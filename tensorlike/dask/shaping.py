@@ -8,6 +8,9 @@ from typing import Any
 import dask.array as da
 import numpy as np
 from dask.array.core import normalize_chunks
+from dask.highlevelgraph import HighLevelGraph
+from dask.layers import ArrayBlockIdDep, ArrayChunkShapeDep, ArraySliceDep
+from dask.tokenize import tokenize
 
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
@@ -16,6 +19,7 @@ from tensorlike.operations.linalg import diagonals
 from tensorlike.operations.memory import placement
 from tensorlike.operations.reductions import sums
 from tensorlike.operations.shape import expanding, rearranging, reshaping
+from tensorlike.operations.shape.joining import cat
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.dims import dim_tuple, inferred, one_dim, size_argument
 
@@ -89,9 +93,6 @@ def reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Any:
 
 def _one_block(call: ChunkCall, array: da.Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """Return the dask array of one call on the only chunk of an array, whose result has the given shape."""
-    from dask.highlevelgraph import HighLevelGraph
-    from dask.tokenize import tokenize
-
     name = f"{call.name}-{tokenize(call, array, shape)}"
     graph = {(name, *(0,) * len(shape)): (call, (0,) * len(shape), (array.name, *(0,) * array.ndim))}
     layer = HighLevelGraph.from_collections(name, graph, dependencies=[array])
@@ -268,8 +269,6 @@ class _Expanded(ChunkFunction):
 
 
 def _expanded_array(call: ChunkCall, array: da.Array, chunks: Any, lead: int) -> Any:
-    from dask.layers import ArrayBlockIdDep, ArrayChunkShapeDep
-
     numbers = tuple(range(len(chunks)))
     return da.blockwise(
         call, numbers, ArrayBlockIdDep(chunks), numbers, array, numbers[lead:], ArrayChunkShapeDep(chunks), numbers,
@@ -335,8 +334,6 @@ def _flipped(tensor: Tensor, dims: set[int]) -> Any:
 
 @rule(rearranging.roll)
 def _roll(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    from tensorlike.operations.shape.joining import cat
-
     given = arguments(form, args, kwargs)
     tensor, shifts, dims = given["input"], given["shifts"], given.get("dims", ())
     called(form.function, (tensor, shifts, dims), {})
@@ -344,13 +341,13 @@ def _roll(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     dims = () if dims is None else tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     shape = tensor._tl_data.shape
     if not dims:
-        return cat_rolled(cat, tensor.flatten(), shifts[0], 0).reshape(shape)
+        return cat_rolled(tensor.flatten(), shifts[0], 0).reshape(shape)
     for shift, dim in zip(shifts, dims, strict=True):
-        tensor = cat_rolled(cat, tensor, shift, one_dim(dim, len(shape)))
+        tensor = cat_rolled(tensor, shift, one_dim(dim, len(shape)))
     return tensor
 
 
-def cat_rolled(cat: Callable[..., Any], tensor: Tensor, shift: int, dim: int) -> Any:
+def cat_rolled(tensor: Tensor, shift: int, dim: int) -> Any:
     """Return the tensor with its elements moved along one dimension, those at the end to the beginning."""
     size = tensor._tl_data.shape[dim] if tensor._tl_data.ndim else 0
     cut = size - shift % size if size else 0
@@ -404,8 +401,6 @@ def _meshgrid(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 @rule(diagonals.tril, diagonals.triu)
 def _triangle(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Keep a triangle: the elements of a mask that depends on the places of the chunk."""
-    from dask.layers import ArraySliceDep
-
     given = arguments(form, args, kwargs)
     tensor, offset = given["input"], given.get("diagonal", 0)
     called(form.function, (tensor,), {"diagonal": offset})

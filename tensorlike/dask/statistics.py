@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import dask.array as da
+from dask.highlevelgraph import HighLevelGraph
+from dask.tokenize import tokenize
+
 from tensorlike._originals import tl
 from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.tensor.tensor import Tensor
@@ -45,10 +49,6 @@ class _Kept:
 
 def _overall(name: str, tensor: Tensor, first: Any, combine: Any, finish: Any, size: float, sample: Tensor) -> Any:
     """Return a vector that is computed from all elements, of `size` elements or NaN where that is not known."""
-    import dask.array as da
-    from dask.highlevelgraph import HighLevelGraph
-    from dask.tokenize import tokenize
-
     array = tensor._tl_data.array
     dims = tuple(range(array.ndim))
     if not dims:

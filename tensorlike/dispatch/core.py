@@ -302,9 +302,7 @@ def dispatch(
     state = _get_state()
     if not state.clear:
         if state.trace is not None:
-            from .tracing import traced
-
-            return traced(form.key, form, plan, state, operands, args, kwargs, reflected)
+            return state.trace[0].traced(form.key, form, plan, state, operands, args, kwargs, reflected)
         if state.all_disabled:
             own = tuple(a for a in state.modes if a.mode._internal and not a.over)
             if own:
@@ -338,9 +336,7 @@ def handle(function: Callable[..., Any], operands: Sequence[Any], args: tuple[An
     plan = plan_for(tuple(map(type, operands)), operands)
     state = _get_state()
     if state.trace is not None:
-        from .tracing import traced
-
-        return traced(function, None, plan, state, operands, args, kwargs)
+        return state.trace[0].traced(function, None, plan, state, operands, args, kwargs)
     plan = under_guards(plan, state)
     if state.modes and not state.all_disabled:
         if state.modes[-1].over:
@@ -459,7 +455,7 @@ def ask_types(
             if result is not NotImplemented:
                 return result
     except RecursionError:
-        from .errors import runaway
+        from .errors import runaway  # noqa: PLC0415 - 2 ms of the import, for errors alone
 
         raise runaway(function, types, ask_types.__code__) from None
     return unanswered(function, plan, operands, args, kwargs, mode, reflected)
@@ -482,14 +478,14 @@ def unanswered(
             return result
     if reflected is not None and is_left_to(tuple(operands), reflected, types):
         return NotImplemented
-    from .errors import no_implementation
+    from .errors import no_implementation  # noqa: PLC0415 - 2 ms of the import, for errors alone
 
     raise no_implementation(function, plan, operands, args, kwargs, mode, reflected)
 
 
 def went_in_circles(error: RecursionError, function: Callable[..., Any], types: tuple[type, ...]) -> None:
     """Raise what `ask_types` raises for a RecursionError of a handler that the native core has called."""
-    from .errors import runaway
+    from .errors import runaway  # noqa: PLC0415 - 2 ms of the import, for errors alone
 
     codes = [getattr(getattr(kind, "__torch_function__", None), "__code__", None) for kind in types]
     try:

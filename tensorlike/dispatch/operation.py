@@ -363,7 +363,7 @@ class Form:
     @property
     def schema(self) -> Schema:
         """The schema: the facts that callers may rely on, as data and, by `str()`, in the form of PyTorch's schemas."""
-        from .schema import schema_of  # Asked for by readers, not by calls.
+        from .schema import schema_of  # noqa: PLC0415 - asked for by readers, not by calls
 
         return schema_of(self)
 

@@ -58,6 +58,44 @@ class Level(NamedTuple):
     #: Keeps the sets of plain types empty, for a recorder of plain calls: see Note [Activations] in state.py.
     activation: Activation | None = None
 
+    @staticmethod
+    def traced(
+        function: Callable[..., Any],
+        form: Form | None,
+        plan: Plan,
+        state: State,
+        operands: Sequence[Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        reflected: str | None = None,
+    ) -> Any:
+        """Run `dispatch`, or `handle` when there is no form, recorded by the trace of `state`."""
+        plan = core.under_guards(plan, state)
+        asks = bool(plan.types) or (bool(state.modes) and not state.all_disabled)
+        recorded: list[tuple[Level, int]] = []
+        levels: list[Level] = []
+        for level in state.trace:
+            recorder = level.recorder
+            if recorder.closed or not (asks or recorder.plain):
+                levels.append(level)
+            else:
+                number = recorder.begin()
+                recorded.append((level, number))
+                levels.append(level._replace(parent=number, depth=level.depth + 1))
+        call = WatchedCall(function, operands, args, kwargs)
+        inner = state.but(trace=tuple(levels))
+        try:
+            STATE.set(inner)
+            return _answered(function, form, plan, inner, call, args, kwargs, reflected)
+        except BaseException as error:
+            call.raised(error)
+            raise
+        finally:
+            STATE.set(state)
+            call.seconds = time.perf_counter() - call.start
+            for level, number in recorded:
+                level.recorder.end(number, level.parent, level.depth, call)
+
 
 class WatchedCall:
     """One call while it runs, and its record afterwards."""
@@ -125,44 +163,6 @@ class _Watched(tuple[Any, ...]):
 
     def __getitem__(self, position: Any) -> Any:
         return _StandIn(self.call, tuple.__getitem__(self, position), "type", position)
-
-
-def traced(
-    function: Callable[..., Any],
-    form: Form | None,
-    plan: Plan,
-    state: State,
-    operands: Sequence[Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    reflected: str | None = None,
-) -> Any:
-    """Run `dispatch`, or `handle` when there is no form, recorded by the trace of `state`."""
-    plan = core.under_guards(plan, state)
-    asks = bool(plan.types) or (bool(state.modes) and not state.all_disabled)
-    recorded: list[tuple[Level, int]] = []
-    levels: list[Level] = []
-    for level in state.trace:
-        recorder = level.recorder
-        if recorder.closed or not (asks or recorder.plain):
-            levels.append(level)
-        else:
-            number = recorder.begin()
-            recorded.append((level, number))
-            levels.append(level._replace(parent=number, depth=level.depth + 1))
-    call = WatchedCall(function, operands, args, kwargs)
-    inner = state.but(trace=tuple(levels))
-    try:
-        STATE.set(inner)
-        return _answered(function, form, plan, inner, call, args, kwargs, reflected)
-    except BaseException as error:
-        call.raised(error)
-        raise
-    finally:
-        STATE.set(state)
-        call.seconds = time.perf_counter() - call.start
-        for level, number in recorded:
-            level.recorder.end(number, level.parent, level.depth, call)
 
 
 def _answered(

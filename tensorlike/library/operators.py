@@ -17,6 +17,7 @@ Source: `torch.ops`, `torch.library` and the dispatcher of PyTorch.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -530,9 +531,6 @@ class Ops(ModuleType):
 
         Raises OSError where it cannot be loaded, and the error of a registration that failed.
         """
-        import ctypes
-        import os
-
         resolved = os.fspath(path)
         ctypes.CDLL(resolved)
         self.loaded_libraries.add(resolved)

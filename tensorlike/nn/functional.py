@@ -19,7 +19,7 @@ __all__ = _fill(__name__)
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """Parse the arguments of `Module.to`: PyTorch's `torch._C._nn._parse_to`."""
-    from .modules._conversion import parse_to
+    from .modules._conversion import parse_to  # noqa: PLC0415 - modules are made of these functions
 
     return parse_to(*args, **kwargs)
 

@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from .missing import report
+
 __all__ = ["main", "parser"]
 
 
@@ -23,8 +25,6 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    from .missing import report
-
     options = parser().parse_args(arguments)
     try:
         print(report(options.names))

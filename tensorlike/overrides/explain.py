@@ -2,46 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tensorlike._library_name import pytorch
 from tensorlike.dispatch.collect import NUMPY_NAMES, collecting
 from tensorlike.dispatch.core import STATE, inherits_default, plan_for, under_guards
-from tensorlike.dispatch.errors import Step, function_name, no_rule, numbered, rules, steps
+from tensorlike.dispatch.errors import function_name, no_rule, rules, steps
 from tensorlike.dispatch.modes import current_modes
 from tensorlike.dispatch.operation import form_of
 from tensorlike.dispatch.registry import registered
 from tensorlike.dispatch.tracebacks import named_errors
 
+from .explain_torch import explain_torch, lists
+from .explanation import Explanation
+
 __all__ = ["Explanation", "explain"]
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class Explanation:
-    """The dispatch of a call: handlers, their order and the reasons; `str` gives the text."""
-
-    #: The public dotted name of the function, and the function as implementations receive it.
-    name: str
-    function: Callable[..., Any]
-    #: Modes and types in dispatch order, until one answers.
-    steps: tuple[Step, ...]
-    #: Remarks: the outcome without overriding operands, active guards.
-    notes: tuple[str, ...]
-    #: The pairwise rule that applies when all of them return NotImplemented; see `overrides.register`.
-    rule: Callable[..., Any] | None = None
-
-    def __str__(self) -> str:
-        if self.steps:
-            text = f"{self.name}: asked in this order, until one does not return NotImplemented:{numbered(self.steps)}"
-        else:
-            text = f"{self.name}: nobody is asked, and its own implementation runs."
-        return "\n".join((text, *self.notes))
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 @named_errors
@@ -76,11 +52,8 @@ def explain(func: Any, *args: Any, api: str | None = None, **kwargs: Any) -> Exp
         func = func.__get__
     if inspect.ismethod(func) and registered(func.__func__) is not None:  # As `x.add`.
         func, args = func.__func__, (func.__self__, *args)
-    if api == "torch" or (api is None and registered(func) is None and pytorch() is not None):
-        from .explain_torch import explain_torch, lists
-
-        if api == "torch" or lists(func):
-            return explain_torch(func, args, kwargs)
+    if api == "torch" or (api is None and registered(func) is None and lists(func)):
+        return explain_torch(func, args, kwargs)
     function, operands, kwargs = _operands(func, args, kwargs)
     state = STATE.get()
     plan = plan_for(tuple(map(type, operands)), operands)

@@ -9,7 +9,7 @@ from typing import Any
 from tensorlike._library_name import pytorch
 from tensorlike.dispatch.errors import Step
 
-from .explain import Explanation
+from .explanation import Explanation
 from .trace_torch import NEVER_ASKS, dummies, first_call, operand_names, torch_or_error
 
 __all__ = ["explain_torch", "lists"]

@@ -13,9 +13,16 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorlike import _build, _settings, compiler, futures, symbolic
+from tensorlike._originals import tl
 from tensorlike.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from tensorlike.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
-from tensorlike.dispatch.api import overridable
+from tensorlike.dispatch import (
+    handle_torch_function,
+    has_torch_function,
+    has_torch_function_unary,
+    has_torch_function_variadic,
+    overridable,
+)
 from tensorlike.dispatch.registry import ignore
 from tensorlike.serialization import load, save
 from tensorlike.tensor.conversion.printing import set_printoptions
@@ -91,8 +98,6 @@ _ignore_all(
 
 def asked() -> set[Any]:
     """Return the functions that PyTorch lists as ignored and that ask types all the same, there and here."""
-    from tensorlike._originals import tl
-
     functional = tl.nn.functional
     return {
         Tensor.new,
@@ -119,10 +124,6 @@ def asked() -> set[Any]:
 
 def without_operands() -> set[Any]:
     """Return the classes, contexts and methods of `object` that PyTorch lists as ignored."""
-    from tensorlike import overrides
-    from tensorlike._originals import tl
-    from tensorlike.transforms.mapping import vmap
-
     return {
         Tensor.__class__,
         Tensor.__delattr__,
@@ -131,10 +132,10 @@ def without_operands() -> set[Any]:
         Tensor.__setattr__,
         Tensor.__subclasshook__,
         Tensor._make_subclass,
-        overrides.handle_torch_function,
-        overrides.has_torch_function,
-        overrides.has_torch_function_unary,
-        overrides.has_torch_function_variadic,
+        handle_torch_function,
+        has_torch_function,
+        has_torch_function_unary,
+        has_torch_function_variadic,
         tl.default_generator,
         tl.device,
         tl.dtype,
@@ -146,13 +147,11 @@ def without_operands() -> set[Any]:
         tl.memory_format,
         tl.no_grad,
         tl.set_grad_enabled,
-        vmap,
+        tl.vmap,
     }
 
 
 def unlisted() -> set[Any]:
     """Return the functions that ask no type and that PyTorch lists nowhere."""
-    from tensorlike._originals import tl
-
     windows: Any = tl.signal.windows
     return {tl.from_dlpack, tl.to_dlpack, set_default_dtype, *(getattr(windows, name) for name in windows.__all__)}

@@ -178,9 +178,9 @@ def give_methods(cls: Any, forms: Iterable[Form], implementations: Iterable[Any]
             _give(cls, {name: form.function})
 
 
-def give_to_class(cls: Any) -> None:
-    """Give a new class of `TensorLike` what Python and NumPy ask of the class: see Note [Methods of a duck type]."""
-    _prefer_definitions(cls)
+def give_to_class(cls: Any, tensor_like: type) -> None:
+    """Give a new class of `TensorLike`, the `tensor_like`, what is asked of it: see Note [Methods of a duck type]."""
+    _prefer_definitions(cls, tensor_like)
     if issubclass(cls, TensorBase):
         return
     given: dict[str, Any] = {}
@@ -220,11 +220,9 @@ def _give(cls: Any, given: dict[str, Any]) -> None:
     setattr(cls, _GIVEN, cls.__dict__.get(_GIVEN, frozenset()).union(given))
 
 
-def _prefer_definitions(cls: Any) -> None:
+def _prefer_definitions(cls: Any, tensor_like: type) -> None:
     """Put before what was given to `cls` and its bases the definitions of bases that come after those."""
-    from .writing import TensorLike
-
-    others = [base for base in cls.__mro__ if base is not object and not issubclass(base, TensorLike)]
+    others = [base for base in cls.__mro__ if base is not object and not issubclass(base, tensor_like)]
     if not others:
         return
     given = set(PROTOCOLS).union(*(base.__dict__.get(_GIVEN, ()) for base in cls.__mro__))
@@ -232,7 +230,7 @@ def _prefer_definitions(cls: Any) -> None:
         if name in ("__eq__", "__ne__") and not any(name in base.__dict__ for base in others if base not in _TENSORS):
             continue  # That of `Tensor` is asked, and says when it is refused.
         for base in cls.__mro__:
-            if base is TensorLike or name in base.__dict__.get(_GIVEN, ()) or name not in base.__dict__:
+            if base is tensor_like or name in base.__dict__.get(_GIVEN, ()) or name not in base.__dict__:
                 continue
             if base in others:
                 setattr(cls, name, base.__dict__[name])

@@ -13,7 +13,7 @@ def rendered(package: str, template: str, **values: object) -> str:
 
     Raises ImportError when Jinja2 is not installed.
     """
-    import jinja2
+    import jinja2  # noqa: PLC0415 - optional
 
     folders = (package, "tensorlike.overrides")
     environment = jinja2.Environment(
@@ -28,7 +28,7 @@ def rendered(package: str, template: str, **values: object) -> str:
 
 def as_script_data(data: object) -> Any:
     """Return `data` as JSON that can stand in a script element: no text in it ends the element or begins a tag."""
-    import markupsafe
+    import markupsafe  # noqa: PLC0415 - optional
 
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":

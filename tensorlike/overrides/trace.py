@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tensorlike.dispatch.state import STATE, Activation, activate, deactivate
+from tensorlike.dispatch.tracing import Level
 
-if TYPE_CHECKING:
-    from .trace_log import TraceLog
+from .trace_log import TraceLog
+from .trace_torch import TorchTrace
 
 __all__ = ["trace"]
 
@@ -42,11 +42,7 @@ def trace(*, plain: bool = False, api: str = "tensorlike") -> Iterator[TraceLog]
     >>> len(log), log[0].answered_by
     (2, 'Marked')
     """
-    from .trace_log import TraceLog
-
     if api == "torch":
-        from .trace_torch import TorchTrace
-
         log = TraceLog(plain=plain)
         try:
             with TorchTrace(log):
@@ -56,8 +52,6 @@ def trace(*, plain: bool = False, api: str = "tensorlike") -> Iterator[TraceLog]
         return
     if api != "tensorlike":
         raise ValueError(f"trace(): api must be 'tensorlike' or 'torch', not {api!r}")
-    from tensorlike.dispatch.tracing import Level
-
     log = TraceLog(plain=plain)
     state = STATE.get()
     # The plain set is empty while an activation is alive, so that every call comes to dispatch.

@@ -100,7 +100,7 @@ class TensorLike(TensorLikeOperators):
             cls._torch_function_policy = staticmethod(unhandled)
         if methods is not None:
             cls.__tensor_methods__ = methods
-        give_to_class(cls)
+        give_to_class(cls, TensorLike)
 
     if not TYPE_CHECKING:
 

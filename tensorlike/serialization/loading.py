@@ -228,7 +228,7 @@ def _load_archive(source: _Source, options: _Options, mapped: bool) -> Any:
 def _mapping(source: _Source) -> np.ndarray[Any, Any]:
     """Map a file into memory. Writing to the bytes does not change the file, unless `set_default_mmap_options` says so.
     """
-    import mmap
+    import mmap  # noqa: PLC0415 - not in every Python
 
     if OPTIONS.shared:
         with open(source.path, "r+b") as file:

@@ -14,7 +14,6 @@ from tensorlike.tensor.backends import namespace_of
 from tensorlike.tensor.memory.views import bump, check_inplace
 
 from .coordinates import Coordinates
-from .policy import on_values
 from .tensor import (
     SparseTensor,
     at_places,
@@ -22,6 +21,7 @@ from .tensor import (
     coalesced,
     from_values,
     is_sparse,
+    on_values,
     record,
     refused,
     sparse,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,6 @@ class check_sparse_tensor_invariants:
         self.saved_state = None
 
     def __call__(self, function: Any) -> Any:
-        from functools import wraps
-
         @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
             with type(self)(self.state):

@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tensorlike._above import absent as _absent
+
 if TYPE_CHECKING:
     from .comparison import assert_allclose, assert_close
     from .creation import make_tensor
@@ -27,9 +29,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
-        from tensorlike.as_torch.absent import absent
-
-        return absent(__name__, name)
+        return _absent(__name__, name)
     return getattr(importlib.import_module(f"{__name__}.{home}"), name)
 
 

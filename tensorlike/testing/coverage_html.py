@@ -25,7 +25,7 @@ for _name in ("FSTRING_START", "FSTRING_MIDDLE", "FSTRING_END"):  # Python 3.12 
 def require_jinja() -> None:
     """Raise ImportError when Jinja2 is not installed."""
     try:
-        import jinja2  # noqa: F401
+        import jinja2  # noqa: F401, PLC0415 - optional
     except ImportError as error:
         raise ImportError(
             "--override-coverage-html needs Jinja2, of the extra 'report': python3 -m pip install 'tensorlike[report]'"
@@ -152,7 +152,7 @@ def highlighted(source: Sequence[str]) -> list[Any]:
 
     Lines that are no Python by themselves are returned as they are.
     """
-    import markupsafe
+    import markupsafe  # noqa: PLC0415 - optional
 
     marks: list[tuple[int, int, int, int, str]] = []
     # A method's lines are indented: they are the body of something.

@@ -347,8 +347,6 @@ def _elementwise(level: Level, func: Callable[..., Any], args: tuple[Any, ...], 
 
 
 def _common_dtype(tensors: list[Any]) -> Any:
-    import numpy as np
-
     found: Any = None
     stand_ins = [plain_of(t)._tl_zeros((1,) * min(t.dim(), 1), np.dtype(t.dtype.numpy_dtype)) for t in tensors]
     found = stand_ins[0]

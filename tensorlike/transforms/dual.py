@@ -85,6 +85,9 @@ class DualTensor(TransformTensor):
     def held_as(self, cls: type) -> Any:
         return dual(self._primal.as_subclass(cls), self._tangent.as_subclass(cls), self._level)
 
+    def with_primal(self, primal: Tensor) -> Any:
+        return dual(primal, self._tangent, self._level)
+
     @staticmethod
     def apply_node(node: Node, grad: Tensor, level: Level) -> Any:
         """Run a node with gradients of which some have tangents. Its formula is linear in them: it maps these, too."""

@@ -226,6 +226,7 @@ class TransformTensor(Tensor):
     _value: Any
     _primal: Any
     _tangent: Any
+    with_primal: ClassVar[Callable[..., Any]]
     #: The attributes with the tensors that this one is made of.
     holds: ClassVar[tuple[str, ...]] = ()
     #: The name of the type in messages.

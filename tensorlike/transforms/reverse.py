@@ -33,9 +33,7 @@ def differentiable_alias(value: Tensor, levels: tuple[Level, ...], forward: bool
     Each example of the `vmap` levels among `levels` gets a gradient of its own: see Note [Inputs that examples share].
     `forward` says whether forward mode runs inside of all of them.
     """
-    from .dual import DualTensor, dual
-
-    while levels and levels[-1].kind is DualTensor and getattr(value, "_level", None) is not levels[-1]:
+    while levels and levels[-1].kind is not BatchedTensor and getattr(value, "_level", None) is not levels[-1]:
         levels = levels[:-1]
         forward = True
     if levels and levels[-1].kind is BatchedTensor:
@@ -45,10 +43,9 @@ def differentiable_alias(value: Tensor, levels: tuple[Level, ...], forward: bool
             return differentiable_alias(value, levels[:-1], True)
         return batched(differentiable_alias(batch_of(value, level), levels[:-1], forward), level)
     if isinstance(value, TransformTensor):
-        level = value._level
-        if type(value) is DualTensor:
-            return dual(differentiable_alias(value._primal, levels[:-1], True), value._tangent, level)
-        return batched(differentiable_alias(value._value, levels[:-1], forward), level)
+        if type(value) is BatchedTensor:
+            return batched(differentiable_alias(value._value, levels[:-1], forward), value._level)
+        return value.with_primal(differentiable_alias(value._primal, levels[:-1], True))
     if not isinstance(value, Tensor):
         raise TypeError(f"expected a Tensor to differentiate with respect to, got {type(value).__name__}")
     if value.requires_grad:

@@ -6,6 +6,7 @@ import typing as _typing
 from tensorlike._above import absent as _absent
 
 from . import _pytree, checkpoint, dlpack, hooks
+from ._swapping import swap_tensors
 
 if _typing.TYPE_CHECKING:
     from . import benchmark as benchmark
@@ -13,7 +14,6 @@ if _typing.TYPE_CHECKING:
     from . import deterministic as deterministic
     from . import model_zoo as model_zoo
     from . import weak as weak
-    from ._swapping import swap_tensors as swap_tensors
 
 #: Submodules that are loaded when they are asked for.
 _LAZY = ("benchmark", "data", "deterministic", "model_zoo", "weak")
@@ -27,10 +27,6 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name in _LAZY:
         return _importlib.import_module(f"{__name__}.{name}")
-    if name == "swap_tensors":
-        from ._swapping import swap_tensors
-
-        return swap_tensors
     return _absent(__name__, name)
 
 

@@ -76,7 +76,7 @@ def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> 
     Raises ModuleNotFoundError without pybind11.
     """
     try:
-        import pybind11
+        import pybind11  # noqa: PLC0415 - optional
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             "cpp_extension needs pybind11, whose headers extensions include: install tensorlike[cpp]"
@@ -521,7 +521,7 @@ class _Lock:
     def __enter__(self) -> None:
         self._file = open(self._path, "w")
         try:
-            import fcntl
+            import fcntl  # noqa: PLC0415 - not in every Python
 
             fcntl.flock(self._file, fcntl.LOCK_EX)
         except ImportError:
@@ -601,7 +601,7 @@ def load_inline(
 
 
 def _extension(name: str, sources: Sequence[str], kwargs: dict[str, Any], device_type: str) -> Any:
-    import setuptools
+    import setuptools  # noqa: PLC0415 - optional
 
     kwargs["include_dirs"] = [*kwargs.get("include_dirs", []), *include_paths(device_type)]
     kwargs["library_dirs"] = [*kwargs.get("library_dirs", []), *library_paths(device_type)]
@@ -640,7 +640,7 @@ def __dir__() -> list[str]:
 
 def _build_extension() -> type:
     try:
-        from setuptools.command.build_ext import build_ext
+        from setuptools.command.build_ext import build_ext  # noqa: PLC0415 - optional
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("BuildExtension needs setuptools: install tensorlike[cpp]") from error
 

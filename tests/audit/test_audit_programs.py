@@ -5,8 +5,7 @@ import threading
 import pytest
 
 import tensorlike as tl
-from tensorlike.audit.api import api_named
-from tensorlike.audit.making import instances_of
+from tensorlike.audit.making import api_named, instances_of
 from tensorlike.audit.programs import PROGRAMS, Runner
 
 T = tl.Tensor

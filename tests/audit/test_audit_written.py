@@ -6,8 +6,7 @@ import pytest
 
 import tensorlike as tl
 from tensorlike.audit import AuditReport, Outcome
-from tensorlike.audit.api import api_named
-from tensorlike.audit.making import instances_of
+from tensorlike.audit.making import api_named, instances_of
 from tensorlike.audit.metadata import named
 from tensorlike.audit.parallel import available_jobs
 from tensorlike.audit.run import Auditor

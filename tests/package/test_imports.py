@@ -4,6 +4,8 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
+from fnmatch import fnmatchcase
 
 import pytest
 
@@ -38,18 +40,35 @@ def test_no_import_points_up(graph):
     assert not up, "move the code, or ask for the module in tensorlike/_above.py with a reason:\n" + "\n".join(up)
 
 
+def test_what_the_layers_ignore_is_never_run(graph):
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    ignored = {line for each in settings["contracts"] if each["type"] == "layers" for line in each["ignore_imports"]}
+    run = []
+    for line in ignored:
+        pattern, _, target = line.replace(".as_torch.namespaces.", ".").replace("**", "*").partition(" -> ")
+        run += [line for name in graph if fnmatchcase(name, pattern) and target in graph[name]]
+    assert not run
+
+
 def test_no_circle_has_more_than_three_files(graph):
     assert [circle for circle in import_graph.circles(graph) if len(circle) > 3] == []
 
 
 def test_imports_inside_functions_become_fewer():
     # What is left is for the time of import, or for extras: lower the number with each that goes.
-    assert len(import_graph.inside_functions()) <= 103
+    assert len(import_graph.inside_functions()) <= 29
+
+
+def test_imports_inside_functions_have_reasons():
+    lines = [line for path in PACKAGE.rglob("*.py") for line in path.read_text(encoding="utf-8").splitlines()]
+    silenced = [line for line in lines if re.search(r"noqa:.*PLC0415", line)]
+    assert silenced
+    assert [line for line in silenced if not re.search(r"PLC0415 - \w", line)] == []
 
 
 def test_the_package_does_not_grow_by_itself():
     # Lower the number when lines go. A feature may raise it, in the commit that brings it.
-    assert 100_000 < import_graph.lines() <= 151_700
+    assert 100_000 < import_graph.lines() <= 151_600
 
 
 def test_circles_are_found():
@@ -60,7 +79,7 @@ def test_circles_are_found():
 
 
 def test_imports_are_found(graph):
-    assert "tensorlike.audit.api_torch" in graph["tensorlike.audit.api"]  # inside a function
+    assert "tensorlike.tensor.shared" in graph["tensorlike.tensor.storage"]  # inside a function
     assert "tensorlike.operations.shape.expanding" in graph["tensorlike.operations.shape.joining"]
     # Under TYPE_CHECKING alone.
     assert "tensorlike.tensor.creation.legacy" not in graph["tensorlike.tensor.tensor"]

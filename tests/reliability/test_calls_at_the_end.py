@@ -126,7 +126,7 @@ globals_kept = dict(globals())
 
 
 #: Import statements in functions, of what is loaded with the package, that no call runs.
-NOT_IN_CALLS = {"tensorlike._native", "tensorlike.autograd.gradcheck.public"}
+NOT_IN_CALLS = {"tensorlike._native"}
 
 
 def _late_imports(module: str, path: Path, loaded: set[str]) -> list[str]:

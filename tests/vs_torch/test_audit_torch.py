@@ -11,8 +11,8 @@ import torch
 
 from tensorlike.__main__ import main
 from tensorlike.audit import AuditError, AuditReport, Outcome, SignatureFault, ValueCheck
-from tensorlike.audit.api import api_named
 from tensorlike.audit.html import to_html
+from tensorlike.audit.making import api_named
 from tensorlike.overrides import audit, trace
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tensorlike.audit.api import api_named
+from tensorlike.audit.making import api_named
 from tensorlike.overrides import explain
 from tensorlike.overrides.trace_torch import NEVER_ASKS, first_call
 from tensorlike.testing.coverage_report import CoverageReport, TypeCoverage

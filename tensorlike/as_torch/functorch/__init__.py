@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 
 from tensorlike import func, torch_version
 from tensorlike._library_name import LIBRARY
+from tensorlike.as_torch.absent import reason_of
+from tensorlike.as_torch.placeholders import missing_attribute
 from tensorlike.dispatch.core import outside_stacklevel
 from tensorlike.nn.modules.module import Module
 from tensorlike.nn.parameter import Parameter
@@ -225,8 +227,6 @@ vmap = _deprecated("vmap")(mapping.vmap)
 
 
 def _attribute(name: str) -> Any:
-    from tensorlike.as_torch.absent import missing_attribute, reason_of
-
     reason = reason_of(_ABSENT[name]) if name in _ABSENT else None
     return missing_attribute(f"functorch.{name}", reason, "module 'functorch'", sys.modules[__name__])
 

@@ -22,11 +22,11 @@ xpu: str | None = None
 def __getattr__(name: str) -> Any:
     if name != "cuda":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .cuda import is_available
+    from .cuda import is_available  # noqa: PLC0415 - a part of its own, loaded when it is asked for
 
     if not is_available():
         return None
-    import cupy
+    import cupy  # noqa: PLC0415 - optional
 
     number = cupy.cuda.runtime.runtimeGetVersion()
     return f"{number // 1000}.{number % 1000 // 10}"

@@ -86,6 +86,11 @@ def tensors_in(values: Sequence[Any]) -> list[Any]:
     return instances(values, TensorBase)
 
 
+def requiring(values: Sequence[Any]) -> list[Any]:
+    """Return the tensors among values, nested or not, that require grad."""
+    return [t for t in tensors_in(values) if t.requires_grad]
+
+
 def replaced(values: Sequence[Any], change: Callable[[Any], Any]) -> Any:
     """Return nested containers with `change` applied to the tensors in them."""
     return map_instances(change, values, TensorBase)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,7 @@ from tensorlike.dispatch.tracebacks import short_tracebacks
 
 from ..backward_and_grad import grad
 from ..grad_mode import enable_grad
-from ..tensor_base import TensorBase
-from .inputs import Checked, GradcheckError, Settings, as_tuple, direction, tensors_in
+from .inputs import GradcheckError, Settings, as_tuple, requiring, tensors_in
 
 if TYPE_CHECKING:
     from tensorlike.tensor import Tensor
@@ -75,94 +73,15 @@ def gradcheck(
 
 
 def _answered(func: Callable[..., Any], inputs: tuple[Any, ...], settings: Settings, raise_exception: bool) -> bool:
+    from .checking import check  # noqa: PLC0415 - 8 ms of the import, for a function that tests call
+
     try:
-        _check(func, inputs, settings)
+        check(func, inputs, settings)
     except GradcheckError:
         if raise_exception:
             raise
         return False
     return True
-
-
-def _requiring(values: Sequence[Any]) -> list[Any]:
-    return [t for t in tensors_in(values) if t.requires_grad]
-
-
-def _check(func: Callable[..., Any], inputs: tuple[Any, ...], settings: Settings) -> None:
-    # Here, and not above: 3 ms of the import, for a function that tests call.
-    from . import properties
-    from .comparing import compare_fast, compare_slow
-
-    moving = _checked_inputs(inputs, settings)
-    with enable_grad():
-        results = as_tuple(func(*inputs))
-    tensors = {k: o for k, o in enumerate(results) if isinstance(o, TensorBase)}
-    inexact = [k for k, o in tensors.items() if o._tl_data.dtype.kind in "fc"]
-    positions = [k for k in inexact if tensors[k].requires_grad]  # type: ignore[attr-defined]
-    checked = Checked(func, inputs, moving, [tensors[k] for k in positions], positions)
-    if not positions:
-        _check_constant(checked, inexact, settings)
-        return
-    (compare_fast if settings.fast_mode else compare_slow)(checked, settings)
-    if settings.check_forward_ad and settings.check_undefined_grad:
-        properties.check_undefined_forward(checked)
-    if settings.check_batched_forward_grad:
-        properties.check_batched_forward(checked)
-    if not settings.check_backward_ad:
-        return
-    if settings.check_batched_grad:
-        properties.check_batched_backward(checked)
-    properties.check_multiplied(checked)
-    if settings.check_undefined_grad:
-        properties.check_undefined_backward(checked)
-
-
-def _checked_inputs(inputs: tuple[Any, ...], settings: Settings) -> list[Any]:
-    from .numerical_derivatives import own_memory
-
-    found = _requiring(inputs)
-    if not found:
-        raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
-        )
-    for index, tensor in enumerate(found):
-        array = tensor._tl_data
-        single = array.dtype.itemsize < (16 if array.dtype.kind == "c" else 8)
-        if single and settings.eps < 1e-4:
-            warnings.warn(
-                f"Input #{index} requires gradient and is not a double precision floating point or complex. This check "
-                "will likely fail if all the inputs are not of double precision floating point or complex.",
-                UserWarning,
-                stacklevel=5,
-            )
-        if any(step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)) and array.size:
-            raise RuntimeError(
-                f"The {index}th input has a dimension with stride 0. gradcheck moves entries one by one, and those of "
-                "this input share memory (as after expand()): clone() it first."
-            )
-        own_memory(tensor)
-    return found
-
-
-def _check_constant(checked: Checked, positions: list[int], settings: Settings) -> None:
-    """Check that a function whose results require no grad does not depend on its inputs."""
-    from . import numerical_derivatives
-
-    if not positions:
-        return
-    random = np.random.default_rng(42)
-    for index, tensor in enumerate(checked.inputs):
-        if settings.fast_mode:
-            changed = numerical_derivatives.along(
-                checked, tensor, direction(random, tensor._tl_data), settings.eps, positions
-            )
-        else:
-            changed = numerical_derivatives.jacobian(checked, tensor, settings.eps, positions)
-        if any(np.any(np.abs(c) > settings.atol) for c in changed):
-            raise GradcheckError(
-                "Numerical gradient for function expected to be zero, because no output requires grad; the function's "
-                f"result depends on input {index}, but the graph between them is cut (detach, no_grad, .data, NumPy?)"
-            )
 
 
 @short_tracebacks
@@ -204,14 +123,14 @@ def gradgradcheck(
     if check_batched_grad and not check_rev_over_rev:
         raise AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
     arguments = as_tuple(inputs)
-    moving = _requiring(arguments)
+    moving = requiring(arguments)
     if not moving:
         raise ValueError(
             "gradgradcheck expects at least one input tensor to require gradient, but none of them have "
             "requires_grad=True."
         )
     with enable_grad():
-        outputs = _requiring(as_tuple(func(*arguments)))
+        outputs = requiring(as_tuple(func(*arguments)))
     if not outputs:
         raise ValueError("gradgradcheck expects an output of the function to require grad, and none does")
     if grad_outputs is None:
@@ -230,7 +149,7 @@ def gradgradcheck(
                 # Inputs from forward mode have a tangent and no history.
                 if not tensor.requires_grad:
                     tensor.requires_grad_()
-            found = _requiring(as_tuple(func(*args)))
+            found = requiring(as_tuple(func(*args)))
             results = grad(found, wanted, values[count:], create_graph=True, allow_unused=True)
         return tuple(r for r in results if r is not None)
 

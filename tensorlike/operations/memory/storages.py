@@ -129,7 +129,7 @@ def share_memory_(self: Tensor) -> Tensor:
     >>> x[1:].share_memory_().is_shared(), x.is_shared()
     (True, True)
     """
-    from tensorlike.tensor.shared import share
+    from tensorlike.tensor.shared import share  # noqa: PLC0415 - 4 ms of the import
 
     share(self)
     return self

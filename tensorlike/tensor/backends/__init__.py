@@ -131,7 +131,7 @@ def _import_cupy() -> CupyBackend:
                 f"CUDA tensors need CuPy, and {problem}. Install it for the CUDA version of your driver: "
                 'pip install "tensorlike[cuda13]", or pip install "tensorlike[cuda12]"'
             ) from (None if missing else error)
-        from .cupy_backend import CupyBackend
+        from .cupy_backend import CupyBackend  # noqa: PLC0415 - optional
 
         _cupy.append(CupyBackend(cupy))
     return _cupy[0]
@@ -148,7 +148,7 @@ def _import_jax() -> JaxBackend:
             raise RuntimeError(
                 f"tensors on device 'jax' need JAX, and {problem}. Install it: pip install \"tensorlike[jax]\""
             ) from (None if missing else error)
-        from .jax_backend import JaxBackend
+        from .jax_backend import JaxBackend  # noqa: PLC0415 - optional
 
         _jax.append(JaxBackend(jax))
     return _jax[0]

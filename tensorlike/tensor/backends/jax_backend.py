@@ -117,7 +117,7 @@ class JaxBackend(OpaqueBackend):
     @property
     def library_special(self) -> Any:
         """The functions of `jax.scipy.special` that are used, over tensors' arrays."""
-        import jax.scipy.special as module
+        import jax.scipy.special as module  # noqa: PLC0415 - optional
 
         return SimpleNamespace(**{name: self._function(getattr(module, name)) for name in SPECIAL})
 

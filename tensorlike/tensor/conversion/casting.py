@@ -248,7 +248,7 @@ def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         return f"{LIBRARY}.{place}{dtype_name(self._tl_data.dtype)}Tensor"
     if isinstance(dtype, Dtype):
         return _converted(self, dtype, None, False)
-    from ..creation.legacy_types import legacy_type
+    from ..creation.legacy_types import legacy_type  # noqa: PLC0415 - 2 ms of the import
 
     wanted, device = legacy_type(dtype, "type")
     return _converted(self, wanted, device, False)

@@ -34,7 +34,7 @@ def describe(self: Any) -> str:
     """Return the text of a tensor without dispatch."""
     array = self._tl_data
     try:
-        from .printing import tensor_text  # 2 ms of the import
+        from .printing import tensor_text  # noqa: PLC0415 - 2 ms of the import
     except ImportError:
         if getattr(sys, "meta_path", None) is not None:
             raise

@@ -69,7 +69,7 @@ def _dlpack(
     where = None if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
     capsule = array.__dlpack__(max_version=max_version, dl_device=where, copy=copy)
     if special:
-        from .dlpack_capsule import BFLOAT, head
+        from .dlpack_capsule import BFLOAT, head  # noqa: PLC0415 - ctypes
 
         head(capsule).dtype.code = BFLOAT
     return capsule
@@ -163,7 +163,7 @@ def from_dlpack(ext_tensor: object, *, device: Device | str | None = None, copy:
         raise AssertionError("from_dlpack(): device and copy are not supported for a DLPack capsule")
     else:
         capsule = ext_tensor
-    from .dlpack_capsule import BFLOAT, UNSIGNED, has_version, head
+    from .dlpack_capsule import BFLOAT, UNSIGNED, has_version, head  # noqa: PLC0415 - ctypes
 
     element = head(capsule).dtype
     special = element.code == BFLOAT and element.bits == 16

@@ -14,7 +14,7 @@ def declaration_error(function: Callable[..., Any], name: str, message: str) -> 
 
 def unknown_word(what: str, word: object, known: Iterable[str]) -> str:
     """Return what is wrong with a word that is not among the known ones, with the nearest of them."""
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
 
     words = sorted(known)
     near = get_close_matches(str(word), words, 1)

@@ -192,7 +192,7 @@ class DataLoader(Generic[T_co]):
                 f"DataLoader(): num_workers={self.num_workers} needs processes, which this Python cannot start; pass "
                 "num_workers=0"
             )
-        from .workers import _MultiProcessingDataLoaderIter
+        from .workers import _MultiProcessingDataLoaderIter  # noqa: PLC0415 - processes: not in every Python
 
         self.check_worker_number_rationality()
         return _MultiProcessingDataLoaderIter(self)
@@ -379,7 +379,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 def __getattr__(name: str) -> Any:
     if name == "_MultiProcessingDataLoaderIter":
-        from .workers import _MultiProcessingDataLoaderIter
+        from .workers import _MultiProcessingDataLoaderIter  # noqa: PLC0415 - processes: not in every Python
 
         return _MultiProcessingDataLoaderIter
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -127,7 +127,7 @@ class ProcessContext:
         """
         if not self.sentinels:
             return True
-        from multiprocessing.connection import wait  # Not in every Python.
+        from multiprocessing.connection import wait  # noqa: PLC0415 - not in every Python
 
         failed = None
         for sentinel in wait(list(self.sentinels), timeout):

@@ -108,7 +108,8 @@ def _serve(job: Job, tasks: Any, sender: Sender) -> None:
         fetcher = job.make_fetcher()
     except Exception:
         failed = job.failure()
-    from multiprocessing.connection import wait  # Not in every Python: a loader without workers imports this file too.
+    # A loader without workers imports this file too.
+    from multiprocessing.connection import wait  # noqa: PLC0415 - not in every Python
 
     parent = parent_process()
     ends = [] if parent is None else [parent.sentinel]
