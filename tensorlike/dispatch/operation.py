@@ -53,7 +53,7 @@ def _mutates(*items: tuple[str, str | None]) -> Mutates:
     return MappingProxyType(dict(items))
 
 
-def _is_inplace_name(name: str) -> bool:
+def is_inplace_name(name: str) -> bool:
     """Return whether a function's name says that it writes its first operand: `add_`, `__iadd__`."""
     if name.startswith("__") and name.endswith("__"):
         return name.startswith("__i") and hasattr(operator, "__" + name[3:])
@@ -75,7 +75,7 @@ def mutates_of(
         if unknown:
             listed = ", ".join(names)
             raise TypeError(f"{name}: mutates names {unknown[0]!r}, which is none of its parameters ({listed})")
-    elif names and (kind in ("inplace", "setter", "deleter") or _is_inplace_name(name.rpartition(".")[2])):
+    elif names and (kind in ("inplace", "setter", "deleter") or is_inplace_name(name.rpartition(".")[2])):
         found[names[0]] = None
     elif "inplace" in names:
         found[names[0]] = "inplace"

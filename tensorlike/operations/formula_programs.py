@@ -179,7 +179,7 @@ class _TensorSymbol:
         if len(operands) != 1 + len(args) or any(p.operand != ONE for p in operands):
             raise _NotAProgram
         for operand, value in zip(operands[1:], args, strict=True):
-            number = type(value) in (int, float) and operation.weak_numbers and allows_number(operand)
+            number = type(value) in (int, float) and allows_number(operand)
             if not number and type(value) is not _TensorSymbol:
                 raise _NotAProgram
         kernel = getattr(np, fast) if isinstance(fast, str) else fast

@@ -44,7 +44,7 @@ WRONG = {
     ),
     "option of pointwise": (
         lambda: pointwise(None, promotoin="real")(kernel),
-        "kernel: @primitive: unknown option 'promotoin'; did you mean 'promotion'? Known: aliases, boolean, ",
+        "kernel: @primitive: unknown option 'promotoin'; did you mean 'promotion'? Known: aliases, comparable, ",
         kernel,
     ),
     "option of internal_pointwise": (
@@ -59,8 +59,8 @@ WRONG = {
     ),
     "option of tensor_method": (lambda: tensor_method(xyz=1)(python), "@tensor_method: unknown option 'xyz'.", python),
     "option of factory": (lambda: factory(reasons="")(python), "@factory: unknown option 'reasons'; did you", python),
-    "promoted": (
-        lambda: primitive(promoted=("inptu",), promotion="real")(kernel),
+    "disjoint": (
+        lambda: primitive(disjoint=("inptu",))(kernel),
         "tensorlike.kernel: unknown parameter 'inptu'; did you mean 'input'? Known: dim, input, other", kernel,
     ),
     "spread": (lambda: primitive(variadic="dims")(kernel), "unknown parameter 'dims'; did you mean 'dim'?", kernel),

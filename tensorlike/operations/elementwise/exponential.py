@@ -15,6 +15,7 @@ from tensorlike.tensor.declarations.declare import (
     composite,
     derivatives,
     internal_pointwise,
+    own_operators,
     pointwise,
     raw_derivatives,
     tensor_method,
@@ -269,13 +270,7 @@ derivatives(
 
 
 # The array's operator, not the ufunc: it has fast cases for the exponents 2, 0.5 and -1.
-@pointwise(
-    None,
-    promotion="power",
-    fast_kernel=operator.pow,
-    own_operators=("__pow__",),
-    own_inplace_operators=("__ipow__",),
-)
+@pointwise(None, promotion="power", fast_kernel=operator.pow)
 def pow(xp: Namespace, input: Array | Number, exponent: Array | Number) -> Array:
     """Return `input` to the power of `exponent`, element by element, with broadcasting.
 
@@ -296,6 +291,9 @@ def pow(xp: Namespace, input: Array | Number, exponent: Array | Number) -> Array
     if exponent.ndim == 0 and type(exponent) is np.ndarray and input.dtype.kind in "fc":
         return input ** exponent.item()  # type: ignore[no-any-return]
     return xp.power(input, exponent)  # type: ignore[no-any-return]
+
+
+own_operators(pow, "__pow__", "__ipow__")
 
 
 def _power_of_base(grad: Tensor, input: Tensor, exponent: Tensor | float | complex) -> Any:

@@ -21,7 +21,14 @@ from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.tensor_base import TensorBase, no_history, wrap
 from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.backends import device_of, transfer
-from tensorlike.tensor.declarations.declare import composite, derivatives, internal, tensor_method, undispatched
+from tensorlike.tensor.declarations.declare import (
+    composite,
+    derivatives,
+    internal,
+    takes_overlapping,
+    tensor_method,
+    undispatched,
+)
 from tensorlike.tensor.declarations.runtime import as_array, device_guard, dtype_name, many, run_quietly
 from tensorlike.tensor.memory.views import bump, check_overlap, check_partial_overlap
 from tensorlike.tensor.tensor import Tensor as TensorType
@@ -105,7 +112,7 @@ def _index(xp: Namespace, input: Array, indices: Sequence[Array], dims: Sequence
         raise
 
 
-@internal(name="index_put", write=True, disjoint=("indices", "values"), overlapping="tensor[indices] = tensor")
+@internal(name="index_put", write=True, disjoint=("indices", "values"))
 def _index_put(  # type: ignore[return]
     xp: Namespace, input: Array, indices: Sequence[Array], values: Array, dims: Sequence[int], accumulate: bool
 ) -> Array:
@@ -151,6 +158,7 @@ derivatives(
     _index,
     input=lambda grad, input_shape, indices, dims: _set(_zeros(grad, input_shape), indices, grad, dims, True),
 )
+takes_overlapping(_index_put, like="tensor[indices] = tensor")
 derivatives(
     _index_put,
     input=lambda grad, indices, dims, accumulate: (

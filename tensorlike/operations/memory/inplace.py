@@ -20,6 +20,7 @@ from tensorlike.tensor.declarations.declare import (
     derivatives,
     internal,
     primitive,
+    takes_overlapping,
     tensor_method,
     undispatched,
 )
@@ -105,7 +106,7 @@ derivatives(
 # ----------------------------------------------------------------------------------------------------------- elements
 
 
-@primitive(method=False, inplace=True, write="all", overlapping=True)
+@primitive(method=False, inplace=True, write="all")
 def fill(xp: Namespace, input: Array, value: Array | Number) -> Array:  # type: ignore[return]
     """Return a tensor of the shape and dtype of `input` whose elements are all `value`; `fill_` writes into `input`.
 
@@ -131,6 +132,7 @@ def zeros_like_gradient(grad: Tensor) -> Tensor:
     return grad._tl_zeros(grad._tl_data.shape, grad._tl_data.dtype)
 
 
+takes_overlapping(fill)
 derivatives(fill, input=lambda grad: zeros_like_gradient(grad), value=lambda grad: grad.sum())
 
 

@@ -13,7 +13,7 @@ from tensorlike.tensor.types import Array, Namespace, Tensor
 from ..shared import require_tensor
 
 
-@primitive(plain_result=True)
+@primitive()
 def is_complex(xp: Namespace, input: Array) -> bool:
     """Return whether the dtype is complex.
 
@@ -23,7 +23,7 @@ def is_complex(xp: Namespace, input: Array) -> bool:
     return dtype_of(input.dtype).is_complex
 
 
-@primitive(plain_result=True)
+@primitive()
 def is_floating_point(xp: Namespace, input: Array) -> bool:
     """Return whether the dtype is a floating-point one, which complex ones are not.
 
@@ -33,7 +33,7 @@ def is_floating_point(xp: Namespace, input: Array) -> bool:
     return dtype_of(input.dtype).is_floating_point
 
 
-@primitive(plain_result=True)
+@primitive()
 def is_signed(xp: Namespace, input: Array) -> bool:
     """Return whether the dtype holds negative numbers.
 
@@ -43,7 +43,7 @@ def is_signed(xp: Namespace, input: Array) -> bool:
     return dtype_of(input.dtype).is_signed
 
 
-@primitive(plain_result=True)
+@primitive()
 def is_nonzero(xp: Namespace, input: Array) -> bool:
     """Return whether the one element of a tensor differs from zero.
 
@@ -62,7 +62,7 @@ def is_nonzero(xp: Namespace, input: Array) -> bool:
     return bool(input.reshape(())[()])
 
 
-@primitive(plain_result=True)
+@primitive()
 def is_conj(xp: Namespace, input: Array) -> bool:
     """Return False: no tensor here has a conjugate bit, which marks elements to be conjugated on reading.
 
@@ -74,7 +74,7 @@ def is_conj(xp: Namespace, input: Array) -> bool:
     return False
 
 
-@primitive(plain_result=True)
+@primitive()
 def is_neg(xp: Namespace, input: Array) -> bool:
     """Return False: no tensor here has a negative bit, which marks elements to be negated on reading.
 

@@ -81,8 +81,6 @@ class CallData(NamedTuple):
     number_first: bool
     #: The rule, a `Promotion`; None for operands that stay as they are.
     promotion: Any
-    #: NumPy gives a Python number the dtype that PyTorch gives it.
-    weak_numbers: bool
     #: The ufunc that it is, called with the operands alone; otherwise `kernel(xp, *operands and options)` runs.
     ufunc: str | None
     kernel: Callable[..., Any] | None
@@ -114,7 +112,7 @@ def call_data(d: Declaration) -> CallData:
         position = None if p.kind == KEYWORD else index
         if p.operand in (ONE, MANY, NESTED):
             number = allows_number(p) or (index == 0 and d.number_first)
-            promoted = d.promotion is not None and p.operand != NESTED and (d.promoted is None or p.name in d.promoted)
+            promoted = d.promotion is not None and p.operand != NESTED
             slots.append(Slot(p.name, position, p.operand, number, allows_none(p), promoted, p.default))
         else:
             options.append(Option(p.name, position, p.default, p.annotation))
@@ -125,7 +123,6 @@ def call_data(d: Declaration) -> CallData:
         options=tuple(options),
         number_first=d.number_first,
         promotion=d.promotion,
-        weak_numbers=d.weak_numbers,
         ufunc=d.ufunc,
         kernel=None if d.ufunc else d.kernel,
         fast=d.fast_kernel,

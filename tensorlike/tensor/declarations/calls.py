@@ -181,7 +181,7 @@ def _promoting(d: Declaration, name: str, parameters: Sequence[Parameter]) -> Ca
     promotion = d.promotion
     assert promotion is not None
     rule = promotion.rule
-    chosen = [p for p in operands_of(parameters) if d.promoted is None or p.name in d.promoted]
+    chosen = operands_of(parameters)
     many = [parameters.index(p) for p in chosen if p.operand == MANY]
     if many:
         (place,) = many[:1]
@@ -268,14 +268,14 @@ class _Large:
         self.applies = operands is not None and isinstance(d.fast_kernel, str)
         self.ufunc: Any = getattr(np, d.fast_kernel) if isinstance(d.fast_kernel, str) else None
         self.kinds = d.fast_kinds
-        self.boolean, self.weak = d.boolean, d.weak_numbers
+        self.boolean = self.applies and d.boolean
         self.places = [parameters.index(p) for p in operands or ()]
         self.options = [(i, p.default) for i, p in enumerate(parameters) if p.default is not MISSING]
 
     def fits(self, arrays: list[Any]) -> bool:
         """Return whether the ufunc alone is what the kernel computes, of arrays that have been promoted."""
         first = arrays[self.places[0]]
-        weak = _FLOATS if self.weak and first.dtype.kind == "f" else ()
+        weak = _FLOATS if first.dtype.kind == "f" else ()
         operands = [arrays[place] for place in self.places]
         return (
             all((type(a) is _ndarray and a.dtype is first.dtype) or type(a) in weak for a in operands)

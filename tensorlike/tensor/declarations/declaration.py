@@ -82,7 +82,6 @@ class Declaration(Operation):
         "_record",
         "_recorded",
         "annotations",
-        "boolean",
         "constant",
         "disjoint",
         "doc",
@@ -96,13 +95,10 @@ class Declaration(Operation):
         "overlapping",
         "own_layout",
         "plain_result",
-        "promoted",
         "promotion",
         "several",
-        "takes_arrays",
         "ufunc",
         "variadic",
-        "weak_numbers",
         "write",
     )
 
@@ -110,12 +106,10 @@ class Declaration(Operation):
 
     def __init__(
         self, kernel: Callable[..., Any], *, name: str, namespace: str, ufunc: str | None, elementwise: bool,
-        promotion: Promotion | str | None, promoted: Sequence[str] | None, view: bool | str,
-        several: Sequence[str] | bool, plain_result: bool, variadic: str | None, weak_numbers: bool, out: bool | str,
-        write: Callable[..., None] | bool | str | None = None, fast_kernel: str | Callable[..., Any] | None = None,
-        own_layout: bool = False, boolean: bool = False, fast_kinds: str | None = None,
-        disjoint: Sequence[str] | None = (), overlapping: bool | str = False, numbers_alone: bool = False,
-        takes_arrays: bool = False,
+        promotion: Promotion | str | None, view: bool | str, several: Sequence[str] | bool, variadic: str | None,
+        out: bool | str, write: Callable[..., None] | bool | str | None,
+        fast_kernel: str | tuple[str, str] | Callable[..., Any] | None, own_layout: bool,
+        disjoint: Sequence[str] | None,
     ) -> None:  # fmt: skip
         # An array to the kernel is a tensor to the caller.
         published = {k: v.replace("Array", "Tensor") for k, v in kernel.__annotations__.items() if isinstance(v, str)}
@@ -131,30 +125,30 @@ class Declaration(Operation):
         self.ufunc = ufunc
         self.elementwise = elementwise
         self.promotion = None if promotion is None else self._promotion(promotion)
-        self.promoted = None if promoted is None else frozenset(promoted)
-        for parameter in (*(promoted or ()), *(disjoint or ()), *((variadic,) if variadic is not None else ())):
+        for parameter in (*(disjoint or ()), *((variadic,) if variadic is not None else ())):
             if all(p.name != parameter for p in parameters):
                 raise self.error(kernel, unknown_word("parameter", parameter, (p.name for p in parameters)))
-        #: Whether the elements of the result are booleans, whatever the dtype of the operands.
-        self.boolean = boolean
         self.view = view
         self.several = several
-        self.plain_result = plain_result
+        #: Whether the kernel's result is no tensor, and returned as it is.
+        self.plain_result = kernel.__annotations__.get("return") == "bool"
         self.variadic = variadic
-        self.weak_numbers = weak_numbers
         self.out = out
         #: Whether the in-place form of an operation without a derivative has a gradient, which is zero.
         self.constant = False
         self.own_layout = own_layout or elementwise
         self.disjoint = None if disjoint is None else tuple(disjoint)
-        self.overlapping = overlapping
-        self.numbers_alone = numbers_alone
-        self.takes_arrays = takes_arrays
+        #: See `declare.takes_overlapping`.
+        self.overlapping: bool | str = False
+        #: Whether it computes numbers without a tensor among them.
+        self.numbers_alone = False
+        #: The kinds of dtype for which the fast kernel is the same, "" for all of them and None for none.
+        self.fast_kinds: str | None = None
+        if isinstance(fast_kernel, tuple):
+            fast_kernel, self.fast_kinds = fast_kernel
         #: The ufunc or function that is the same as the kernel with every option at its default, where there is one.
         self.fast_kernel = ufunc or fast_kernel
-        #: The kinds of dtype for which it is, "" for all of them and None for none.
-        self.fast_kinds = fast_kinds
-        if self.promotion is not None and fast_kinds is None:
+        if self.promotion is not None and self.fast_kinds is None:
             # A ufunc gives integers another dtype; a kernel need not.
             by_rule = self.promotion is not Promotion.FLOAT or self.fast_kernel
             self.fast_kinds = self.promotion.fast_kinds if by_rule else "fc"
@@ -171,6 +165,12 @@ class Declaration(Operation):
     def error(self, function: Callable[..., Any], message: str) -> TypeError:
         """Return the error of what is declared in `function`: a kernel or a formula."""
         return declaration_error(function, self.full_name, message)
+
+    @property
+    def boolean(self) -> bool:
+        """Whether the fast kernel is a ufunc whose results are booleans, whatever the dtype of the operands."""
+        types = getattr(np, self.fast_kernel).types if isinstance(self.fast_kernel, str) else ("->",)
+        return all(loop[-1] == "?" or "O" in loop for loop in types)
 
     def _promotion(self, promotion: Promotion | str) -> Promotion:
         try:
