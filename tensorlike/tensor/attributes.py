@@ -8,7 +8,7 @@ from tensorlike.autograd.node import Node, edge_of
 from tensorlike.autograd.tensor_base import TensorBase, no_history, version_counter
 
 from .backends import address_of, data_pointer, device_of
-from .declarations.declare import tensor_method, tensor_property
+from .declarations.declare import incomparable, tensor_method, tensor_property
 from .device import device as Device
 from .dims import one_dim
 from .dtypes import dtype as Dtype
@@ -107,7 +107,7 @@ def grad_dtype(self: Tensor) -> Dtype | None:
     return None if wanted is None else dtype_of(wanted)
 
 
-@tensor_property(comparable=False)
+@tensor_property()
 def grad_fn(self: Tensor) -> Node | None:
     """The node of the graph that made this tensor; None for a leaf."""
     if not self._tl_tracked:
@@ -116,7 +116,7 @@ def grad_fn(self: Tensor) -> Node | None:
     return edge[0] if edge is not None and self._tl_edge is not None else None
 
 
-@tensor_property(reports=grad_fn, comparable=False)
+@tensor_property(reports=grad_fn)
 def _grad_fn(self: Tensor) -> Any:
     """The node of the graph that made this tensor, as `grad_fn`."""
     return self.grad_fn
@@ -181,7 +181,7 @@ def _base(self: Tensor) -> Tensor | None:
     return found
 
 
-@tensor_property(comparable=False)
+@tensor_property()
 def _version(self: Tensor) -> int:
     """The version: the number of in-place modifications of this tensor's memory."""
     if self._tl_inference:
@@ -339,10 +339,13 @@ def storage_offset(self: Tensor) -> int:
     return int((data_pointer(array) - data_pointer(owner_of(array))) // array.dtype.itemsize)
 
 
-@tensor_method(composite=False, comparable=False, differentiable=False)
+@tensor_method(composite=False, differentiable=False)
 def data_ptr(self: Tensor) -> int:
     """Return the address of the first element; RuntimeError for memory without one, as JAX's."""
     return address_of(self._tl_data)
+
+
+incomparable(grad_fn, _grad_fn, _version, data_ptr)
 
 
 @tensor_method(composite=False, differentiable=False)

@@ -259,7 +259,7 @@ def install(method: Decorator) -> None:
         """
         return detached(self)
 
-    @method(composite=False, differentiable=False, inplace_view_of=detach, inplace_function=True)
+    @method(composite=False, differentiable=False, variant=("inplace view", detach), inplace_function=True)
     def detach_(self: Any) -> Any:
         """Drop the history of this tensor, which becomes a leaf.
 

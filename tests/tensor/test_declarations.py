@@ -44,7 +44,7 @@ WRONG = {
     ),
     "option of pointwise": (
         lambda: pointwise(None, promotoin="real")(kernel),
-        "kernel: @primitive: unknown option 'promotoin'; did you mean 'promotion'? Known: aliases, comparable, ",
+        "kernel: @primitive: unknown option 'promotoin'; did you mean 'promotion'? Known: aliases, differentiable, ",
         kernel,
     ),
     "option of internal_pointwise": (
@@ -75,6 +75,23 @@ def test_a_wrong_declaration_is_refused(case):
         declare()
     assert str(caught.value).endswith(f"({__file__}, line {function.__code__.co_firstlineno})")
     assert (len(REGISTRY), len(DECLARATIONS)) == known
+
+
+KEYWORDS = {primitive: 21, composite: 13, tensor_method: 11, factory: 4}
+
+
+@pytest.mark.parametrize("decorator", KEYWORDS)
+def test_declarations_take_few_keywords(decorator):
+    """What one or two operations need is a function called below them, as `own_operators`: no keyword of all."""
+    with pytest.raises(TypeError) as caught:
+        decorator(unknown=True)(python)
+    known = str(caught.value).partition(" Known: ")[2].partition(" (")[0].split(", ")
+    assert len(known) <= KEYWORDS[decorator], known
+
+
+def test_a_variant_is_of_a_known_kind():
+    with pytest.raises(TypeError, match="variant is 'reflects', which is none of reflected, inplace, special case,"):
+        tensor_method(variant=("reflects", tl.sub))(python)
 
 
 FORMULAS = {

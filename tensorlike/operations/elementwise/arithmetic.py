@@ -80,7 +80,7 @@ def _subtract_from(a: Any, b: Any) -> Any:
 
 
 @pointwise(None, fast_kernel=_subtract_from, promotion="subtraction", method="__rsub__", inplace=False, out=False,
-           reflects=sub)  # fmt: skip
+           variant=("reflected", sub))  # fmt: skip
 def rsub(xp: Namespace, input: Array, other: Array | Number, *, alpha: Number = 1) -> Array:
     """Return `other - alpha * input`, element by element: `sub` with its operands exchanged.
 
@@ -178,7 +178,7 @@ derivatives(
 )
 
 
-@pointwise("true_divide", promotion="float", special_case_of=div)
+@pointwise("true_divide", promotion="float", variant=("special case", div))
 def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the quotient of `input` and `other`, element by element, with broadcasting: `div` without rounding.
 
@@ -208,7 +208,7 @@ def _divide_into(a: Any, b: Any) -> Any:
     name="__rtruediv__",
     function=False,
     method="__rtruediv__",
-    reflects=div,
+    variant=("reflected", div),
     promotion="float",
     fast_kernel=_divide_into,
     inplace=False,
@@ -255,7 +255,7 @@ derivatives(
 )
 
 
-@tensor_method(reflects=floor_divide)
+@tensor_method(variant=("reflected", floor_divide))
 def __rfloordiv__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other // self`, element by element, rounded down.
 
@@ -285,7 +285,7 @@ derivatives(
 )
 
 
-@tensor_method(reflects=remainder)
+@tensor_method(variant=("reflected", remainder))
 def __rmod__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other % self`, element by element, with the sign of `self`.
 

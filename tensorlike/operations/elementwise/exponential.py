@@ -320,7 +320,7 @@ TensorClass.__pow__.__name__ = "pow"
 TensorClass.__ipow__.__name__ = "pow_"
 
 
-@tensor_method(reflects=pow)
+@tensor_method(variant=("reflected", pow))
 def __rpow__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other ** self`, element by element.
 
@@ -351,7 +351,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
     return found if out is None else write_out("float_power", out, found._tl_data, input, exponent, rule="exact")
 
 
-@tensor_method(name="float_power", namesake_of=float_power)
+@tensor_method(name="float_power", variant=("namesake", float_power))
 def _float_power(self: Tensor, exponent: Tensor | Number) -> Tensor:
     """Return this tensor to the power of `exponent` in double precision.
 
@@ -361,7 +361,7 @@ def _float_power(self: Tensor, exponent: Tensor | Number) -> Tensor:
     return pow(*_in_double(self, exponent))
 
 
-@tensor_method(inplace_of=float_power)
+@tensor_method(variant=("inplace", float_power))
 def float_power_(self: Tensor, exponent: Tensor | Number) -> Tensor:
     """Write this tensor to the power of `exponent` into it, and return it.
 

@@ -59,9 +59,6 @@ def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """
 
 
-own_operators(bitwise_and, "__and__", "__iand__")
-
-
 @_bitwise("bitwise_or", operators=("__ror__",))
 def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the bitwise or of the elements, with broadcasting; of booleans the logical or.
@@ -71,9 +68,6 @@ def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """
 
 
-own_operators(bitwise_or, "__or__", "__ior__")
-
-
 @_bitwise("bitwise_xor", operators=("__rxor__",))
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the bitwise exclusive or of the elements, with broadcasting.
@@ -81,9 +75,6 @@ def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     >>> tl.tensor([6, 5]) ^ 3
     tensor([5, 6])
     """
-
-
-own_operators(bitwise_xor, "__xor__", "__ixor__")
 
 
 @_bitwise("bitwise_not", out="exact")
@@ -97,9 +88,6 @@ def bitwise_not(input: Tensor) -> Tensor:
     """
 
 
-own_operators(bitwise_not, "__invert__")
-
-
 @_shift("left_shift")
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return each element shifted left by `other` bits, with broadcasting. The result is 0 where `other` is negative or
@@ -108,9 +96,6 @@ def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor
     >>> tl.tensor([1, 3]) << 2
     tensor([ 4, 12])
     """
-
-
-own_operators(bitwise_left_shift, "__lshift__", "__ilshift__")
 
 
 @_shift("right_shift")
@@ -122,10 +107,15 @@ def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Tenso
     """
 
 
+own_operators(bitwise_and, "__and__", "__iand__")
+own_operators(bitwise_or, "__or__", "__ior__")
+own_operators(bitwise_xor, "__xor__", "__ixor__")
+own_operators(bitwise_not, "__invert__")
+own_operators(bitwise_left_shift, "__lshift__", "__ilshift__")
 own_operators(bitwise_right_shift, "__rshift__", "__irshift__")
 
 
-@tensor_method(reflects=bitwise_left_shift)
+@tensor_method(variant=("reflected", bitwise_left_shift))
 def __rlshift__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other` shifted left by each element.
 
@@ -135,7 +125,7 @@ def __rlshift__(self: Tensor, other: Tensor | Number) -> Tensor:
     return bitwise_left_shift(other, self)
 
 
-@tensor_method(reflects=bitwise_right_shift)
+@tensor_method(variant=("reflected", bitwise_right_shift))
 def __rrshift__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other` shifted right by each element.
 

@@ -468,7 +468,7 @@ def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumu
     return _set(input, parts, given, dims, accumulate)
 
 
-@tensor_method(composite=False, inplace_of=index_put, inplace_function=True)
+@tensor_method(composite=False, variant=("inplace", index_put), inplace_function=True)
 def index_put_(self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     """Write `values` to the elements of this tensor selected by a tuple of index tensors or masks, and return it.
 

@@ -136,7 +136,7 @@ takes_overlapping(fill)
 derivatives(fill, input=lambda grad: zeros_like_gradient(grad), value=lambda grad: grad.sum())
 
 
-@composite(guard=False, inplace_of=fill)
+@composite(guard=False, variant=("inplace", fill))
 def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
     """Write `value` to all elements of `input`, and return it.
 
@@ -230,7 +230,7 @@ def _resize(self: Tensor, shape: tuple[int, ...], memory_format: Any, name: str)
     return self
 
 
-@tensor_method(composite=False, inplace_of=resize)
+@tensor_method(composite=False, variant=("inplace", resize))
 def resize_(self: Tensor, *size: int, memory_format: Any = None, **keywords: Any) -> Tensor:
     """Give this tensor the shape `size` and return it: the elements in memory stay, further ones are uninitialised.
 
@@ -245,7 +245,7 @@ def resize_(self: Tensor, *size: int, memory_format: Any = None, **keywords: Any
     return _resize(self, checked_size(size, "resize_"), memory_format, "resize_")
 
 
-@tensor_method(composite=False, inplace_of=resize_as, inplace_function=True)
+@tensor_method(composite=False, variant=("inplace", resize_as), inplace_function=True)
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """Give this tensor the shape of another one and return it: the first elements stay, further ones are uninitialised.
 
@@ -332,7 +332,7 @@ def restructure(
     return self
 
 
-@tensor_method(composite=False, inplace_view_of=squeeze)
+@tensor_method(composite=False, variant=("inplace view", squeeze))
 def squeeze_(self: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
     """Remove the dimensions of size 1 (or those of them in `dim`) from this tensor, and return it.
 
@@ -342,7 +342,7 @@ def squeeze_(self: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
     return restructure(self, "squeeze_", squeeze, dim)
 
 
-@tensor_method(composite=False, inplace_view_of=unsqueeze)
+@tensor_method(composite=False, variant=("inplace view", unsqueeze))
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """Insert a dimension of size 1 into this tensor, and return it.
 
@@ -352,7 +352,7 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     return restructure(self, "unsqueeze_", unsqueeze, dim)
 
 
-@tensor_method(composite=False, inplace_view_of=t)
+@tensor_method(composite=False, variant=("inplace view", t))
 def t_(self: Tensor) -> Tensor:
     """Exchange the dimensions of this matrix, and return it.
 
@@ -362,7 +362,7 @@ def t_(self: Tensor) -> Tensor:
     return restructure(self, "t_", t)
 
 
-@tensor_method(composite=False, inplace_view_of=transpose)
+@tensor_method(composite=False, variant=("inplace view", transpose))
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it.
 
@@ -372,7 +372,7 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     return restructure(self, "transpose_", transpose, dim0, dim1)
 
 
-@tensor_method(composite=False, inplace_view_of=swapaxes)
+@tensor_method(composite=False, variant=("inplace view", swapaxes))
 def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
 
@@ -382,7 +382,7 @@ def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     return restructure(self, "swapaxes_", transpose, axis0, axis1)
 
 
-@tensor_method(composite=False, inplace_view_of=swapdims)
+@tensor_method(composite=False, variant=("inplace view", swapdims))
 def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
 

@@ -108,7 +108,7 @@ def resolve_neg(input: Tensor) -> Tensor:
     return input
 
 
-@composite(guard=False, differentiable=False, namesake_of=TensorClass.detach)
+@composite(guard=False, differentiable=False, variant=("namesake", TensorClass.detach))
 def detach(input: Tensor) -> Tensor:
     """Return a tensor that shares the memory of `input` and has no history.
 
@@ -119,7 +119,7 @@ def detach(input: Tensor) -> Tensor:
     return detached(input)
 
 
-@composite(differentiable=False, namesake_of=_get_device)
+@composite(differentiable=False, variant=("namesake", _get_device))
 def get_device(input: Tensor) -> int:
     """Return the index of the CUDA device that `input` is on, -1 on the CPU.
 

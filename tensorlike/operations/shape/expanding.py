@@ -196,7 +196,7 @@ def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     return _tiled(input, dims)
 
 
-@tensor_method(name="tile", composite=False, linear_in=("self",), namesake_of=tile)
+@tensor_method(name="tile", composite=False, linear_in=("self",), variant=("namesake", tile))
 def _tile(self: Tensor, *dims: int, **keywords: Any) -> Tensor:
     """Return `dims` copies of this tensor side by side along its last dimensions.
 

@@ -401,7 +401,7 @@ def _conj(tensor: Tensor) -> Tensor:
     return undispatched(TensorType.conj)(tensor) if tensor._tl_data.dtype.kind == "c" else tensor
 
 
-@tensor_property(linear=True)
+@tensor_property(linear_in=("self",))
 def T(self: Tensor) -> Tensor:
     """A view with the dimensions in reverse order; meant for matrices, and deprecated for other than two dimensions."""
     ndim = self._tl_data.ndim
@@ -432,19 +432,19 @@ def _matrices(self: Tensor, name: str) -> Tensor:
     return _transpose(self, -2, -1)
 
 
-@tensor_property(linear=True)
+@tensor_property(linear_in=("self",))
 def mT(self: Tensor) -> Tensor:
     """A view with the last two dimensions exchanged."""
     return _matrices(self, "mT")
 
 
-@tensor_property(linear=True)
+@tensor_property(linear_in=("self",))
 def mH(self: Tensor) -> Tensor:
     """The matrices in the last two dimensions, transposed and conjugated."""
     return _conj(_matrices(self, "mH"))
 
 
-@tensor_property(linear=True)
+@tensor_property(linear_in=("self",))
 def H(self: Tensor) -> Tensor:
     """This matrix transposed and conjugated."""
     ndim = self._tl_data.ndim

@@ -116,7 +116,7 @@ def call_data(d: Declaration) -> CallData:
             slots.append(Slot(p.name, position, p.operand, number, allows_none(p), promoted, p.default))
         else:
             options.append(Option(p.name, position, p.default, p.annotation))
-    several = bool(d.several)
+    several = bool(d.outputs)
     return CallData(
         name=d.name,
         slots=tuple(slots),
@@ -129,7 +129,7 @@ def call_data(d: Declaration) -> CallData:
         write=d.write,
         elementwise=d.elementwise,
         result="value" if d.plain_result else "tensors" if several else "tensor",
-        fields=() if isinstance(d.several, bool) else tuple(d.several),
+        fields=() if isinstance(d.outputs, bool) else tuple(d.outputs),
         view=d.view,
         contiguous=not (d.view or d.own_layout),
         differentiable=d.differentiable,

@@ -156,7 +156,7 @@ def elementwise_operands(d: Declaration, parameters: Sequence[Parameter]) -> lis
     The native core answers such calls, and large ones are cut over threads.
     """
     operands = operands_of(parameters)
-    if not d.elementwise or d.several or d.fast_kinds is None:
+    if not d.elementwise or d.outputs or d.fast_kinds is None:
         return None
     if not 1 <= len(operands) <= 2 or any(p.operand != ONE for p in operands):
         return None
@@ -430,7 +430,7 @@ def _returning(d: Declaration, parameters: tuple[Parameter, ...], name: str) -> 
     dtype_place = next((i for i, p in enumerate(parameters) if p.name == "dtype"), -1) if has_out else -1
     dtype_place = dtype_place if d.out == "dtype" else -1
     out_rules = d.out_rules()
-    several, view, plain_result = bool(d.several), d.view, d.plain_result
+    several, view, plain_result = bool(d.outputs), d.view, d.plain_result
     contiguous = not (d.view or d.own_layout)
     differentiable = d.differentiable
 

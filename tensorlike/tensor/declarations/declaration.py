@@ -92,11 +92,11 @@ class Declaration(Operation):
         "number_first",
         "numbers_alone",
         "out",
+        "outputs",
         "overlapping",
         "own_layout",
         "plain_result",
         "promotion",
-        "several",
         "ufunc",
         "variadic",
         "write",
@@ -106,7 +106,7 @@ class Declaration(Operation):
 
     def __init__(
         self, kernel: Callable[..., Any], *, name: str, namespace: str, ufunc: str | None, elementwise: bool,
-        promotion: Promotion | str | None, view: bool | str, several: Sequence[str] | bool, variadic: str | None,
+        promotion: Promotion | str | None, view: bool | str, outputs: Sequence[str] | bool, variadic: str | None,
         out: bool | str, write: Callable[..., None] | bool | str | None,
         fast_kernel: str | tuple[str, str] | Callable[..., Any] | None, own_layout: bool,
         disjoint: Sequence[str] | None,
@@ -129,7 +129,7 @@ class Declaration(Operation):
             if all(p.name != parameter for p in parameters):
                 raise self.error(kernel, unknown_word("parameter", parameter, (p.name for p in parameters)))
         self.view = view
-        self.several = several
+        self.outputs = outputs
         #: Whether the kernel's result is no tensor, and returned as it is.
         self.plain_result = kernel.__annotations__.get("return") == "bool"
         self.variadic = variadic
@@ -180,9 +180,9 @@ class Declaration(Operation):
 
     def fields(self) -> Sequence[str]:
         """Return the names by which formulas ask for single results: `result0`, `result1`, ... in a plain tuple."""
-        if isinstance(self.several, bool):
-            return [f"result{number}" for number in range(9)] if self.several else ()
-        return self.several
+        if isinstance(self.outputs, bool):
+            return [f"result{number}" for number in range(9)] if self.outputs else ()
+        return self.outputs
 
     def check_formulas(self, formulas: Mapping[str, Callable[..., Any]]) -> None:
         """Raise TypeError for formulas of parameters that are no operands, or with names that a node does not have."""
@@ -254,7 +254,7 @@ class Declaration(Operation):
             "_tl_apply": apply,
             "_tl_release": release,
         }
-        if self.several:
+        if self.outputs:
             body |= {"_tl_outputs": None, "_tl_special": True}
         node: type[Node] = type(f"{title}Backward0", (Node,), body)
         register_node(self, node)
@@ -263,7 +263,7 @@ class Declaration(Operation):
 
     def record(self, result: Any, *operands: Any) -> Any:
         """Wrap a result that may need a history."""
-        if self.several:
+        if self.outputs:
             return self._record_several(result, operands)
         return self.recording()(result, *operands)
 
@@ -274,9 +274,9 @@ class Declaration(Operation):
         return f"linalg_{self.name}" if self.namespace == "tensorlike.linalg" else self.name
 
     def _pack(self, tensors: list[Any]) -> Any:
-        if self.several is True:
+        if self.outputs is True:
             return tuple(tensors)
-        return return_type(self.result_name, tuple(self.several))(tensors)  # type: ignore[arg-type]
+        return return_type(self.result_name, tuple(self.outputs))(tensors)  # type: ignore[arg-type]
 
     def _record_several(self, results: list[Any], operands: tuple[Any, ...]) -> Any:
         tensors = [wrap(r) for r in results]
@@ -297,7 +297,7 @@ class Declaration(Operation):
 
     def record_view(self, result: Any, source: Tensor, *rest: Any) -> Tensor | tuple[Tensor, ...]:
         """Wrap a result that shares memory with `source`, or each of several."""
-        if self.several:
+        if self.outputs:
             tensors = [view_of(source, r, OF_MANY) for r in result]
         elif self.view == "maybe" and not _is_view(result, source._tl_data):
             return self.record(result, source, *rest) if self.differentiable else wrap(result)
@@ -306,7 +306,7 @@ class Declaration(Operation):
         if self.differentiable and source._tl_tracked and grad_enabled():
             node = self.making()(source, *rest)
             if node is not None:
-                if self.several:
+                if self.outputs:
                     node._tl_shape = tuple(r.shape for r in result)
                     node._tl_dtype = tuple(r.dtype for r in result)
                 else:
@@ -314,7 +314,7 @@ class Declaration(Operation):
                 for index, tensor in enumerate(tensors):
                     if tensor._tl_data.dtype.kind in DIFFERENTIABLE:
                         tensor._tl_edge = (node, index)
-        return tuple(tensors) if self.several else tensors[0]
+        return tuple(tensors) if self.outputs else tensors[0]
 
     def make_inplace(self, tensor: Any, *rest: Any) -> Any:
         """Return the node of an in-place operation that is about to overwrite `tensor`; None without a gradient."""
@@ -326,7 +326,7 @@ class Declaration(Operation):
         original = wrap(runtime.copied(tensor._tl_data) if name in recorded.names else tensor._tl_data)
         original._tl_edge = edge_of(tensor)
         original._tl_tracked = tensor._tl_tracked
-        if self.view or self.several:
+        if self.view or self.outputs:
             node = self.making()(original, *rest)
         else:
             edge = self.recording()(tensor._tl_data, original, *rest)._tl_edge

@@ -33,7 +33,7 @@ from .declaration import DECLARATIONS, Declaration
 from .declaration_errors import check_options
 from .forms import attach_own_operator, expand, implementation_of
 from .promotion_rules import Promotion
-from .python_forms import composite, factory, tensor_method, tensor_property
+from .python_forms import composite, factory, incomparable, tensor_method, tensor_property
 
 if TYPE_CHECKING:
     from ..types import Tensor
@@ -50,6 +50,7 @@ __all__ = [
     "deprecated_orders",
     "derivatives",
     "factory",
+    "incomparable",
     "inplace_form",
     "internal",
     "internal_pointwise",
@@ -71,7 +72,7 @@ INTERNAL = "tensorlike._internal"
 
 
 @overload
-def primitive(*, several: Sequence[str] | Literal[True], **options: Any) -> Declare[Any]: ...
+def primitive(*, outputs: Sequence[str] | Literal[True], **options: Any) -> Declare[Any]: ...
 @overload
 def primitive(**options: Any) -> Declare[Tensor]: ...
 def primitive(**options: Any) -> Declare[Any]:
@@ -95,7 +96,7 @@ def primitive(**options: Any) -> Declare[Any]:
             or a function of the raw operands, which the core runs within formulas.
         promotion: The rule that brings operands to one dtype: a `Promotion` or its value, None where there is none.
         view: True when the result shares memory with the first operand, "maybe" when it may.
-        several: The fields of a named tuple of results; True for a tuple of any length.
+        outputs: The fields of a named tuple of results; True for a tuple of any length.
         variadic: The parameter that the method takes as `*arguments`.
         differentiable: Whether the result can have a gradient.
         write: True when the kernel writes into its first operand and returns nothing: it is given a copy, but in the
@@ -126,13 +127,13 @@ def _primitive(
     namespace: str = "tensorlike", function: bool = True, method: bool | str = True, inplace: bool = False,
     out: bool | str = False, operators: Sequence[str] = (), aliases: Sequence[str] = (),
     fast_kernel: str | tuple[str, str] | Callable[..., Any] | None = None, promotion: Promotion | str | None = None,
-    view: bool | str = False, several: Sequence[str] | bool = False, variadic: str | None = None,
+    view: bool | str = False, outputs: Sequence[str] | bool = False, variadic: str | None = None,
     differentiable: bool = True, write: Callable[..., None] | bool | str | None = None, own_layout: bool = False,
     disjoint: Sequence[str] | None = (), **facts: Any,
 ) -> Callable[..., Any]:  # fmt: skip
     d = Declaration(
         kernel, name=name or kernel.__name__, namespace=namespace, ufunc=ufunc, elementwise=elementwise,
-        promotion=promotion, view=view, several=several, variadic=variadic, out=out, write=write,
+        promotion=promotion, view=view, outputs=outputs, variadic=variadic, out=out, write=write,
         fast_kernel=fast_kernel, own_layout=own_layout, disjoint=disjoint,
     )  # fmt: skip
     d.declare(differentiable=differentiable and not d.plain_result, **facts)
@@ -152,7 +153,7 @@ def pointwise(ufunc: str | None = None, **options: Any) -> Declare[Tensor]:
 
 
 @overload
-def internal(*, several: Sequence[str] | Literal[True], **options: Any) -> Declare[Any]: ...
+def internal(*, outputs: Sequence[str] | Literal[True], **options: Any) -> Declare[Any]: ...
 @overload
 def internal(**options: Any) -> Declare[Tensor]: ...
 def internal(**options: Any) -> Declare[Any]:

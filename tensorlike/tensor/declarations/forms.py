@@ -79,7 +79,7 @@ def _described(d: Declaration, parameters: Sequence[Parameter]) -> tuple[Sequenc
     if parameters and parameters[0].name == "self" and renamed in d.annotations:
         annotations = {"self": "Tensor", **annotations}
     if any(p.name == "out" for p in parameters):
-        annotations["out"] = _OUTS.annotation if d.several else _OUT.annotation
+        annotations["out"] = _OUTS.annotation if d.outputs else _OUT.annotation
     if "return" in d.annotations:
         annotations["return"] = d.annotations["return"]
     return parameters, annotations
@@ -171,7 +171,7 @@ def expand(
 ) -> Any:  # fmt: skip
     base = d.parameters
     if function:
-        parameters = (*base, _OUTS if d.several else _OUT) if d.out else base
+        parameters = (*base, _OUTS if d.outputs else _OUT) if d.out else base
         implementation = implementation_of(d, parameters, d.name)
         _publish(d, parameters, implementation, d.name, "function")
         for alias in aliases:

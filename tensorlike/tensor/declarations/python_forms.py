@@ -64,14 +64,14 @@ def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple
 
 
 def tensor_property(
-    *, setter: Callable[..., None] | None = None, nowrap: bool = False, setter_nowrap: bool = False,
-    deleter: Callable[[Any], None] | None = None, reports: property | None = None, linear: bool = False, **facts: Any,
+    *, setter: Callable[..., None] | None = None, nowrap: bool = False, deleter: Callable[[Any], None] | None = None,
+    reports: property | None = None, linear_in: Sequence[str] = (), **facts: Any,
 ) -> Callable[[Callable[[Any], Any]], property]:  # fmt: skip
     """Make a getter (and setter) of a tensor an overridable property: types receive `Tensor.shape.__get__`.
 
     `deleter` implements `del`: types receive `Tensor.grad.__delete__`, which is not listed, as in PyTorch. `reports` is
-    the property that types receive in place of this one. What a property returns has no derivative unless it is
-    `linear` in the tensor.
+    the property that types receive in place of this one. What a property returns has no derivative unless it is linear
+    in the tensor.
     """
 
     def declare(getter: Callable[[Any], Any]) -> property:
@@ -79,10 +79,10 @@ def tensor_property(
         qualname = f"Tensor.{name}"
         parameters = (Parameter("self", POSITIONAL, MISSING, "one", "Tensor"),)
         operation = Operation(qualname, "tensorlike", parameters)
-        operation.declare(linear_in=("self",) if linear else (), differentiable=linear, **facts)
+        operation.declare(linear_in=linear_in, differentiable=bool(linear_in), **facts)
 
         def accessor(
-            kind: str, function: Callable[..., Any], slot: str, parameters: tuple[Parameter, ...], nowrap: bool
+            kind: str, function: Callable[..., Any], slot: str, parameters: tuple[Parameter, ...], nowrap: bool = False
         ) -> Form:
             form = Form(
                 operation, kind, function, namespace="tensorlike", name=f"{qualname}.{slot}", parameters=parameters,
@@ -95,8 +95,8 @@ def tensor_property(
         set_ = None
         if setter is not None:
             value = Parameter("value", POSITIONAL, MISSING, None, "Any")
-            set_ = accessor("setter", setter, "__set__", (*parameters, value), setter_nowrap)
-        delete = None if deleter is None else accessor("deleter", deleter, "__delete__", parameters, False)
+            set_ = accessor("setter", setter, "__set__", (*parameters, value))
+        delete = None if deleter is None else accessor("deleter", deleter, "__delete__", parameters)
         setting, deleting = (None if form is None else form.function for form in (set_, delete))
         found = property(get.function, setting, deleting, doc=getter.__doc__)
         if delete is not None:
@@ -110,6 +110,12 @@ def tensor_property(
         return found
 
     return declare
+
+
+def incomparable(*made: Any) -> None:
+    """Say of methods and properties that what they return is of one object alone: an address, a text, a node."""
+    for one in made:
+        getattr(one, "fget", one).operation.comparable = False
 
 
 @overload
@@ -126,7 +132,7 @@ def tensor_method(function: Callable[..., Any] | None = None, **options: Any) ->
         short_circuit: What is asked before types, about the positional arguments of a call: see `public_function`.
         operation: The operation that it is a form of; one of its own unless given.
         mutates: What it writes: see Note [What a call writes].
-        facts: Those of `Operation.declare`; what `reflects` another method leaves unknown operands to their type.
+        facts: Those of `Operation.declare`; what is reflected leaves unknown operands to their type.
 
     Raises TypeError, which names the line, for any other option.
     """
