@@ -240,7 +240,7 @@ def is_meta(self: Tensor) -> bool:
 def size(self: Tensor, dim: None = None) -> Size: ...
 @overload
 def size(self: Tensor, dim: int) -> int: ...
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def size(self: Tensor, dim: int | None = None) -> Any:
     """Return the shape, or the size of dimension `dim`.
 
@@ -256,7 +256,7 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     return shape[one_dim(dim, len(shape))]
 
 
-@tensor_method(composite=False, aliases=("ndimension",), differentiable=False)
+@tensor_method(guard=False, aliases=("ndimension",), differentiable=False)
 def dim(self: Tensor) -> int:
     """Return the number of dimensions.
 
@@ -267,7 +267,7 @@ def dim(self: Tensor) -> int:
     return found
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def get_device(self: Tensor) -> int:
     """Return the index of the CUDA device, -1 on the CPU.
 
@@ -278,7 +278,7 @@ def get_device(self: Tensor) -> int:
     return -1 if found.index is None or found.type == "cpu" else int(found.index)
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def element_size(self: Tensor) -> int:
     """Return the bytes of one element.
 
@@ -292,7 +292,7 @@ def element_size(self: Tensor) -> int:
 def stride(self: Tensor, dim: None = None) -> tuple[int, ...]: ...
 @overload
 def stride(self: Tensor, dim: int) -> int: ...
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Return the stride of each dimension (or of `dim`), in elements.
 
@@ -326,7 +326,7 @@ def _steps(shape: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(found)
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def storage_offset(self: Tensor) -> int:
     """Return the offset of this tensor in its storage, in elements.
 
@@ -339,7 +339,7 @@ def storage_offset(self: Tensor) -> int:
     return int((data_pointer(array) - data_pointer(owner_of(array))) // array.dtype.itemsize)
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def data_ptr(self: Tensor) -> int:
     """Return the address of the first element; RuntimeError for memory without one, as JAX's."""
     return address_of(self._tl_data)
@@ -348,7 +348,7 @@ def data_ptr(self: Tensor) -> int:
 incomparable(grad_fn, _grad_fn, _version, data_ptr)
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Return whether the elements are contiguous in memory, in C order or in `memory_format`.
 
@@ -360,13 +360,13 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     return bool(self._tl_data.flags.c_contiguous)
 
 
-@tensor_method(composite=False)
+@tensor_method(guard=False)
 def _is_view(self: Tensor) -> bool:
     """Return whether this tensor is a view of another one."""
     return self._tl_view_base is not None
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def is_shared(self: Tensor) -> bool:
     """Return whether the memory is shared between processes: after `share_memory_`, or on a CUDA device.
 

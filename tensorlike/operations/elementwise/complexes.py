@@ -68,7 +68,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return found if out is None else write_out("conj_physical", out, found._tl_data, input, rule="exact")
 
 
-@tensor_method(name="conj_physical", composite=False, linear_in=("self",), variant=("namesake", conj_physical))
+@tensor_method(name="conj_physical", guard=False, linear_in=("self",), variant=("namesake", conj_physical))
 def _conj_physical(self: Tensor) -> Tensor:
     """Return the complex conjugate of each element, in new memory; a real tensor is returned itself.
 
@@ -78,7 +78,7 @@ def _conj_physical(self: Tensor) -> Tensor:
     return _conj(self)
 
 
-@tensor_method(variant=("inplace", conj_physical), composite=False, inplace_function=True)
+@tensor_method(variant=("inplace", conj_physical), guard=False, inplace_function=True)
 def conj_physical_(self: Tensor) -> Tensor:
     """Write the complex conjugate of each element into this tensor, and return it.
 

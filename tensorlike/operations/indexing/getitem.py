@@ -234,7 +234,7 @@ def _last_view(index: Any) -> Any:
     return alias
 
 
-@tensor_method(name="__getitem__", composite=False, linear_in=("self",))
+@tensor_method(name="__getitem__", guard=False, linear_in=("self",))
 def _getitem(self: Tensor, index: Indices) -> Tensor:
     """Return part of this tensor: a view for integers, slices, None and Ellipsis; a copy for tensors, lists and masks.
 
@@ -362,7 +362,7 @@ def _put_value(
     return value
 
 
-@tensor_method(name="__setitem__", composite=False, mutates=("self",), linear_in=("self", "value"))
+@tensor_method(name="__setitem__", guard=False, mutates=("self",), linear_in=("self", "value"))
 def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
     """Write a number or a tensor, converted and broadcast, to part of this tensor.
 
@@ -468,7 +468,7 @@ def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumu
     return _set(input, parts, given, dims, accumulate)
 
 
-@tensor_method(composite=False, variant=("inplace", index_put), inplace_function=True)
+@tensor_method(guard=False, variant=("inplace", index_put), inplace_function=True)
 def index_put_(self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     """Write `values` to the elements of this tensor selected by a tuple of index tensors or masks, and return it.
 

@@ -129,7 +129,7 @@ def get_device(input: Tensor) -> int:
     return _get_device(input)
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Return whether both tensors have the same memory, shape and strides.
 

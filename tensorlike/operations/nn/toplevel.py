@@ -47,7 +47,7 @@ def threshold(input: Tensor, threshold: float, value: float, *, out: Tensor | No
     return written_out("threshold", found, out, input, exact=False)
 
 
-@tensor_method(composite=False, variant=("namesake", rectifier.hardshrink))
+@tensor_method(guard=False, variant=("namesake", rectifier.hardshrink))
 def hardshrink(self: Tensor, lambd: float = 0.5) -> Tensor:
     """Return the elements of this tensor, zero in place of those from `-lambd` to `lambd`.
 

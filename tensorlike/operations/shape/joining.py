@@ -321,7 +321,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     return _parts(require_tensor("split", tensor, "tensor"), split_size_or_sections, dim)
 
 
-@tensor_method(name="split", composite=False, linear_in=("self",), variant=("namesake", split))
+@tensor_method(name="split", guard=False, linear_in=("self",), variant=("namesake", split))
 def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split this tensor along `dim` into views of one size, except the last, or of given sizes.
 

@@ -127,10 +127,9 @@ def tensor_method(function: Callable[..., Any] | None = None, **options: Any) ->
 
     Args:
         name: The public name, that of the function unless given.
-        composite: Whether it is written with other public operations; False for one that works on raw arrays itself.
+        guard: As of `composite`.
         aliases: Other names of the method.
         short_circuit: What is asked before types, about the positional arguments of a call: see `public_function`.
-        operation: The operation that it is a form of; one of its own unless given.
         mutates: What it writes: see Note [What a call writes].
         facts: Those of `Operation.declare`; what is reflected leaves unknown operands to their type.
 
@@ -146,12 +145,12 @@ def tensor_method(function: Callable[..., Any] | None = None, **options: Any) ->
 
 def _tensor_method(
     function: Callable[..., Any],
+    operation: Operation | None = None,
     *,
     name: str | None = None,
-    composite: bool = True,
+    guard: bool = True,
     aliases: Sequence[str] = (),
     short_circuit: Callable[[tuple[Any, ...]], Any] | None = None,
-    operation: Operation | None = None,
     mutates: Sequence[str] | Mutates | None = None,
     **facts: Any,
 ) -> Any:
@@ -161,7 +160,7 @@ def _tensor_method(
     public: Any = None
     names = (name or function.__name__, *aliases)
     if operation is None:
-        operation = Operation(f"Tensor.{names[0]}", "tensorlike", parameters, composite=composite)
+        operation = Operation(f"Tensor.{names[0]}", "tensorlike", parameters, composite=guard)
         operation.declare(**facts)
     operator = operation.variant is not None and operation.variant.kind == REFLECTED
     is_operator = operator and len(parameters) > 1
@@ -283,7 +282,7 @@ def _method_of(
 ) -> None:
     _rename_first(function, "self")
     function.__qualname__ = f"Tensor.{names[0]}"
-    tensor_method(function, name=names[0], aliases=names[1:], operation=operation, mutates=mutates)
+    _tensor_method(function, operation, name=names[0], aliases=names[1:], mutates=mutates)
 
 
 def _rename_first(function: Any, name: str) -> None:
