@@ -7,7 +7,7 @@ A function has the overloads that `typing.overload` gives its declaration, or it
 - `*size: int` becomes two: sizes one by one, and one sequence. `**keywords`, by which such a function takes the
   sequence as a keyword, goes, so that a type checker finds a misspelt keyword;
 - an option `return_indices` becomes two: with it a tuple of two tensors is returned;
-- fields that a declaration names with `several=` become the type of `return_types`;
+- fields that a declaration names with `outputs=` become the type of `return_types`;
 - each overload with operands gets a second one, which takes `Tensor | SupportsTorchFunction` for `Tensor` and returns
   Any: what a type makes of a call is for the type to say;
 - a method or property returns `Self` for each tensor in its result, in tuples and named results too, as the default
@@ -302,8 +302,8 @@ def function_stub(
 def result_type(row: Any) -> str | None:
     """Return the type of `return_types` whose fields a row's declaration names, or None."""
     operation = getattr(row, "operation", None)
-    several = getattr(operation, "several", False)
-    return None if isinstance(several, bool) else f"return_types.{operation.result_name}"
+    outputs = getattr(operation, "outputs", False)
+    return None if isinstance(outputs, bool) else f"return_types.{operation.result_name}"
 
 
 def is_operator(name: str) -> bool:

@@ -130,7 +130,7 @@ def record(operation: Any, given: Given, result: Any) -> Any:
 
 
 def _named(operation: Any, result: Any) -> Any:
-    several = isinstance(operation, Declaration) and operation.several and type(result) in (tuple, list)
+    several = isinstance(operation, Declaration) and operation.outputs and type(result) in (tuple, list)
     return operation._pack(list(result)) if several else result
 
 

@@ -53,7 +53,7 @@ def _mutates(*items: tuple[str, str | None]) -> Mutates:
     return MappingProxyType(dict(items))
 
 
-def _is_inplace_name(name: str) -> bool:
+def is_inplace_name(name: str) -> bool:
     """Return whether a function's name says that it writes its first operand: `add_`, `__iadd__`."""
     if name.startswith("__") and name.endswith("__"):
         return name.startswith("__i") and hasattr(operator, "__" + name[3:])
@@ -75,7 +75,7 @@ def mutates_of(
         if unknown:
             listed = ", ".join(names)
             raise TypeError(f"{name}: mutates names {unknown[0]!r}, which is none of its parameters ({listed})")
-    elif names and (kind in ("inplace", "setter", "deleter") or _is_inplace_name(name.rpartition(".")[2])):
+    elif names and (kind in ("inplace", "setter", "deleter") or is_inplace_name(name.rpartition(".")[2])):
         found[names[0]] = None
     elif "inplace" in names:
         found[names[0]] = "inplace"
@@ -101,8 +101,9 @@ def written(
 
 
 #: The kinds of variants.
-REFLECTED, INPLACE, SPECIAL_CASE, NAMESAKE = "reflected", "inplace", "special case", "namesake"
-INPLACE_VIEW = "inplace view"
+VARIANT_KINDS = REFLECTED, INPLACE, SPECIAL_CASE, NAMESAKE, INPLACE_VIEW = (
+    "reflected", "inplace", "special case", "namesake", "inplace view"
+)  # fmt: skip
 
 
 class Variant(NamedTuple):
@@ -214,18 +215,15 @@ class Operation:
     def declare(
         self,
         *,
-        reflects: Any = None,
-        inplace_of: Any = None,
-        special_case_of: Any = None,
-        namesake_of: Any = None,
-        inplace_view_of: Any = None,
-        comparable: bool = True,
+        variant: tuple[str, Any] | None = None,
         linear_in: Sequence[str] = (),
         random: bool | str | tuple[str, ...] | None = False,
         differentiable: bool = True,
         inplace_function: bool | str = False,
     ) -> None:
-        """Set the facts that declarations of every kind may state; operations are named by one of their functions.
+        """Set the facts that declarations of every kind may state.
+
+        `variant` is a kind of Note [Variants], and a function of the other operation.
 
         Raises TypeError for names that are none of the parameters.
         """
@@ -241,14 +239,13 @@ class Operation:
         self.linear_in = tuple(linear_in) or (tuple(operands[:1]) if self.view else ())
         self.random = random
         self.differentiable = differentiable
-        self.comparable = comparable
         self.inplace_function = inplace_function
-        named = ((REFLECTED, reflects), (INPLACE, inplace_of), (SPECIAL_CASE, special_case_of), (NAMESAKE, namesake_of),
-                 (INPLACE_VIEW, inplace_view_of))  # fmt: skip
-        for kind, function in named:
-            if function is not None:
-                self.variant = Variant(kind, function.operation)
-                function.operation.variants += (self,)
+        if variant is not None:
+            kind, function = variant
+            if kind not in VARIANT_KINDS:
+                raise TypeError(f"{self.full_name}: variant is {kind!r}, which is none of {', '.join(VARIANT_KINDS)}")
+            self.variant = Variant(kind, function.operation)
+            function.operation.variants += (self,)
 
     @property
     def schema(self) -> Schema:

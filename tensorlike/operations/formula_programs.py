@@ -173,13 +173,13 @@ class _TensorSymbol:
 
     def _applied(self, operation: Any, *args: Any) -> _TensorSymbol:
         kinds, fast = getattr(operation, "fast_kinds", None), getattr(operation, "fast_kernel", None)
-        if kinds is None or (kinds and "f" not in kinds) or not operation.elementwise or operation.several:
+        if kinds is None or (kinds and "f" not in kinds) or not operation.elementwise or operation.outputs:
             raise _NotAProgram
         operands = operands_of(operation.parameters)
         if len(operands) != 1 + len(args) or any(p.operand != ONE for p in operands):
             raise _NotAProgram
         for operand, value in zip(operands[1:], args, strict=True):
-            number = type(value) in (int, float) and operation.weak_numbers and allows_number(operand)
+            number = type(value) in (int, float) and allows_number(operand)
             if not number and type(value) is not _TensorSymbol:
                 raise _NotAProgram
         kernel = getattr(np, fast) if isinstance(fast, str) else fast
@@ -299,7 +299,7 @@ def program_of(d: Declaration, recorded: Recorded) -> tuple[tuple[Any, ...], tup
 
     The raw formulas are used only if there is one for every formula, as the node itself does.
     """
-    if d.several or d.view or recorded.many is not None or len(recorded.operands) > _MOST_FORMULAS:
+    if d.outputs or d.view or recorded.many is not None or len(recorded.operands) > _MOST_FORMULAS:
         return None
     if d.raw_vjp and set(d.raw_vjp) != set(recorded.formulas):
         return None

@@ -97,7 +97,7 @@ def _prepare_elementwise(function: Any, form: Form, d: Declaration) -> None:
     operands = elementwise_operands(d, form.parameters)
     if operands is None or (form.inplace and not writes_directly(d)):
         return
-    numbers = len(operands) == 2 and d.weak_numbers and allows_number(operands[1])
+    numbers = len(operands) == 2 and allows_number(operands[1])
     ufunc = getattr(np, d.fast_kernel)  # type: ignore[arg-type]
     # PyTorch's name, wherever a sum or a difference has one, for the factor of the second operand.
     scales = len(form.parameters) > 2 and form.parameters[2].name == "alpha"

@@ -125,7 +125,7 @@ def attach_kernel(
         parameters = tuple(p for p in parameters if p.name != "out")  # Whose dtype is that of the call.
     positional, options = kernel_arguments(d, parameters)
     ufunc = None if d.ufunc is None else getattr(np, d.ufunc)
-    finishes = not (d.several or d.view)
+    finishes = not (d.outputs or d.view)
     core.attach_kernel(
         function, tuple(_place_of_kernel(p, form) for p in parameters),
         spread=next((place for place, p in enumerate(parameters) if p.kind == VARIADIC), -1),
@@ -135,7 +135,7 @@ def attach_kernel(
         finish=finishing(d, parameters, name), finishes=finishes,
         write=writing(d, parameters, name)[1] if inplace else None,
         fit=lambda values: all(p.operand or fitting(p.annotation, v) for p, v in zip(parameters, values)),
-        packed=d.packed_type() if d.several and not d.view else None, differentiable=d.differentiable,
+        packed=d.packed_type() if d.outputs and not d.view else None, differentiable=d.differentiable,
         # What must share no memory, and the dtype of `x.cumsum_()`, are looked at in Python.
         copies=inplace and d.write is None and not d.disjoint and d.out != "dtype",
         contiguous=not (d.view or d.own_layout), plain_result=d.plain_result, random=d.random,

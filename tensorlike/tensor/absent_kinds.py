@@ -56,7 +56,7 @@ def is_distributed(input: Tensor) -> bool:
     return False
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """Return whether the elements lie in memory that is locked for copies to a device: False for every tensor.
 
@@ -66,7 +66,7 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
     return False
 
 
-@tensor_method(composite=False)
+@tensor_method(guard=False)
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """Raise RuntimeError: no memory is locked for copies to a device, here as in PyTorch where there is none.
 
@@ -77,7 +77,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     raise RuntimeError("pin_memory(): memory cannot be locked for copies to a device; leave the call out")
 
 
-@tensor_method(composite=False)
+@tensor_method(guard=False)
 def is_coalesced(self: Tensor) -> bool:
     """Raise RuntimeError: only a sparse tensor has indices that may occur twice.
 
@@ -88,7 +88,7 @@ def is_coalesced(self: Tensor) -> bool:
     raise RuntimeError("is_coalesced expected sparse coordinate tensor layout but got Strided")
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def dense_dim(self: Tensor) -> int:
     """Return how many dimensions are stored whole: all of them.
 
@@ -99,7 +99,7 @@ def dense_dim(self: Tensor) -> int:
     return found
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def sparse_dim(self: Tensor) -> int:
     """Return how many dimensions are stored by their indices: none.
 

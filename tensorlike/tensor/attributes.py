@@ -8,7 +8,7 @@ from tensorlike.autograd.node import Node, edge_of
 from tensorlike.autograd.tensor_base import TensorBase, no_history, version_counter
 
 from .backends import address_of, data_pointer, device_of
-from .declarations.declare import tensor_method, tensor_property
+from .declarations.declare import incomparable, tensor_method, tensor_property
 from .device import device as Device
 from .dims import one_dim
 from .dtypes import dtype as Dtype
@@ -107,7 +107,7 @@ def grad_dtype(self: Tensor) -> Dtype | None:
     return None if wanted is None else dtype_of(wanted)
 
 
-@tensor_property(comparable=False)
+@tensor_property()
 def grad_fn(self: Tensor) -> Node | None:
     """The node of the graph that made this tensor; None for a leaf."""
     if not self._tl_tracked:
@@ -116,7 +116,7 @@ def grad_fn(self: Tensor) -> Node | None:
     return edge[0] if edge is not None and self._tl_edge is not None else None
 
 
-@tensor_property(reports=grad_fn, comparable=False)
+@tensor_property(reports=grad_fn)
 def _grad_fn(self: Tensor) -> Any:
     """The node of the graph that made this tensor, as `grad_fn`."""
     return self.grad_fn
@@ -181,7 +181,7 @@ def _base(self: Tensor) -> Tensor | None:
     return found
 
 
-@tensor_property(comparable=False)
+@tensor_property()
 def _version(self: Tensor) -> int:
     """The version: the number of in-place modifications of this tensor's memory."""
     if self._tl_inference:
@@ -240,7 +240,7 @@ def is_meta(self: Tensor) -> bool:
 def size(self: Tensor, dim: None = None) -> Size: ...
 @overload
 def size(self: Tensor, dim: int) -> int: ...
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def size(self: Tensor, dim: int | None = None) -> Any:
     """Return the shape, or the size of dimension `dim`.
 
@@ -256,7 +256,7 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     return shape[one_dim(dim, len(shape))]
 
 
-@tensor_method(composite=False, aliases=("ndimension",), differentiable=False)
+@tensor_method(guard=False, aliases=("ndimension",), differentiable=False)
 def dim(self: Tensor) -> int:
     """Return the number of dimensions.
 
@@ -267,7 +267,7 @@ def dim(self: Tensor) -> int:
     return found
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def get_device(self: Tensor) -> int:
     """Return the index of the CUDA device, -1 on the CPU.
 
@@ -278,7 +278,7 @@ def get_device(self: Tensor) -> int:
     return -1 if found.index is None or found.type == "cpu" else int(found.index)
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def element_size(self: Tensor) -> int:
     """Return the bytes of one element.
 
@@ -292,7 +292,7 @@ def element_size(self: Tensor) -> int:
 def stride(self: Tensor, dim: None = None) -> tuple[int, ...]: ...
 @overload
 def stride(self: Tensor, dim: int) -> int: ...
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Return the stride of each dimension (or of `dim`), in elements.
 
@@ -326,7 +326,7 @@ def _steps(shape: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(found)
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def storage_offset(self: Tensor) -> int:
     """Return the offset of this tensor in its storage, in elements.
 
@@ -339,13 +339,16 @@ def storage_offset(self: Tensor) -> int:
     return int((data_pointer(array) - data_pointer(owner_of(array))) // array.dtype.itemsize)
 
 
-@tensor_method(composite=False, comparable=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def data_ptr(self: Tensor) -> int:
     """Return the address of the first element; RuntimeError for memory without one, as JAX's."""
     return address_of(self._tl_data)
 
 
-@tensor_method(composite=False, differentiable=False)
+incomparable(grad_fn, _grad_fn, _version, data_ptr)
+
+
+@tensor_method(guard=False, differentiable=False)
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Return whether the elements are contiguous in memory, in C order or in `memory_format`.
 
@@ -357,13 +360,13 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     return bool(self._tl_data.flags.c_contiguous)
 
 
-@tensor_method(composite=False)
+@tensor_method(guard=False)
 def _is_view(self: Tensor) -> bool:
     """Return whether this tensor is a view of another one."""
     return self._tl_view_base is not None
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def is_shared(self: Tensor) -> bool:
     """Return whether the memory is shared between processes: after `share_memory_`, or on a CUDA device.
 

@@ -223,7 +223,7 @@ def root_edge(tensor: Tensor) -> Any:
 def install(method: Decorator) -> None:
     """Attach the methods of this module; `method` is the decorator that makes them overridable."""
 
-    @method(composite=False)
+    @method(guard=False)
     def backward(
         self: Any,
         gradient: Any = None,
@@ -250,7 +250,7 @@ def install(method: Decorator) -> None:
             (self,), gradient, retain_graph, create_graph, inputs=inputs
         )
 
-    @method(composite=False, differentiable=False)
+    @method(guard=False, differentiable=False)
     def detach(self: Any) -> Tensor:
         """Return a tensor on the same memory without history.
 
@@ -259,7 +259,7 @@ def install(method: Decorator) -> None:
         """
         return detached(self)
 
-    @method(composite=False, differentiable=False, inplace_view_of=detach, inplace_function=True)
+    @method(guard=False, differentiable=False, variant=("inplace view", detach), inplace_function=True)
     def detach_(self: Any) -> Any:
         """Drop the history of this tensor, which becomes a leaf.
 
@@ -278,7 +278,7 @@ def install(method: Decorator) -> None:
         self._tl_tracked = False
         return self
 
-    @method(composite=False, differentiable=False)
+    @method(guard=False, differentiable=False)
     def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
         """Set whether gradients are computed for this leaf; return the tensor.
 
@@ -288,7 +288,7 @@ def install(method: Decorator) -> None:
         set_requires_grad(self, requires_grad)
         return self
 
-    @method(composite=False)
+    @method(guard=False)
     def retain_grad(self: Any) -> None:
         """Keep the gradient of this non-leaf in its `grad` when backward passes it."""
         if not self._tl_tracked or edge_of(self) is None:
@@ -298,7 +298,7 @@ def install(method: Decorator) -> None:
         self._tl_retains_grad = True
         retain(self)
 
-    @method(composite=False, name="register_hook")
+    @method(guard=False, name="register_hook")
     def register_tensor_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(grad)` each time a gradient of this tensor is computed; a result other than None replaces it.
 
@@ -327,7 +327,7 @@ def install(method: Decorator) -> None:
             add_tensor_hooks(node, number, hooks)
         return register_hook(hook, hooks)
 
-    @method(composite=False)
+    @method(guard=False)
     def register_post_accumulate_grad_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(tensor)` after a gradient was accumulated into this leaf."""
         if not self._tl_tracked or edge_of(self) is None:

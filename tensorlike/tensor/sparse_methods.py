@@ -12,7 +12,7 @@ from .layouts import layout as Layout
 from .tensor import Tensor
 
 
-@tensor_method(composite=False)
+@tensor_method(guard=False)
 def to_sparse(
     self: Tensor, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None,
     dense_dim: int | None = None,
@@ -43,7 +43,7 @@ def to_sparse_coo(self: Tensor) -> Tensor:
     return self.to_sparse()
 
 
-@tensor_method(composite=False)
+@tensor_method(guard=False)
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
     """Return the elements at the places of the sparse tensor `mask`, as a sparse tensor.
 
@@ -63,7 +63,7 @@ def _of_sparse_alone(name: str, words: str, layout: str) -> None:
 
     method.__name__ = name
     method.__doc__ = f"Return {words} of a sparse tensor; raise RuntimeError for any other."
-    tensor_method(composite=False, differentiable=name in ("coalesce", "values"))(method)
+    tensor_method(guard=False, differentiable=name in ("coalesce", "values"))(method)
 
 
 for _name, _words, _layout in (

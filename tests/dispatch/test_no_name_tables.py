@@ -124,6 +124,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "a rule of `out`": "dtype",
         "an attribute of a node's class": "name",
         "how much an operation writes": "all",
+        PARAMETER: "bool",
     },
     "tensor/device.py": {DEVICE: "cpu cuda", "an attribute of a device": "index type"},
     "tensor/creation/device_context.py": {DEVICE: "cuda", PARAMETER: "device"},

@@ -205,7 +205,7 @@ def test_functions_of_one_name_and_like_parameters_are_namesakes() -> None:
             other = REGISTRY.get(f"{place}.{row.name}")
             if other is not None and (place == "tensorlike.Tensor" or _agree(row, other)):
                 seen += 1
-                assert other in forms, f"{other.full_name} computes what {row.full_name} does: namesake_of="
+                assert other in forms, f"{other.full_name} computes what {row.full_name} does: variant="
     assert seen > 300
     assert tl.linalg.matmul.operation.variant == (NAMESAKE, tl.matmul.operation)
     assert tl.Tensor.where.operation.variant == (NAMESAKE, tl.where.operation)

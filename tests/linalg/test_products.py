@@ -96,6 +96,16 @@ def test_in_place_sums_of_products_write_to_their_tensor():
         ones(2).addmm_(ones(2, 3), ones(3, 2))
 
 
+def test_forms_of_addr_have_one_dtype():
+    whole, vector = tl.ones(2, 2, dtype=tl.int64), tl.tensor([0.5, 1.0])
+    expected = tl.addr(whole, vector, vector)
+    found = whole.addr(vector, vector)
+    assert found.dtype is expected.dtype is tl.float32
+    assert found.tolist() == expected.tolist() == [[1.25, 1.5], [1.5, 2.0]]
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        whole.addr_(vector, vector)
+
+
 def test_gradients_of_one_matrix_in_a_batch_of_products():
     x, batch = tl.rand(3, 4, dtype=tl.float64), tl.rand(2, 5, 4, 3, dtype=tl.float64)
     assert check_gradients(tl.matmul, [x, batch], second=True)

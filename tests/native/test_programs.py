@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(core is None, reason="needs the native core")
 def _with_program():
     return sorted(
         name for name, d in DECLARATIONS.items()
-        if d.vjp is not None and not d.several and name in SAMPLES and program_of(d, d.recorded()) is not None
+        if d.vjp is not None and not d.outputs and name in SAMPLES and program_of(d, d.recorded()) is not None
     )  # fmt: skip
 
 

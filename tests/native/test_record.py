@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 def _recorded():
     return sorted(
         name for name, d in DECLARATIONS.items()
-        if d.vjp is not None and not d.several and d.view is not True and name in SAMPLES
+        if d.vjp is not None and not d.outputs and d.view is not True and name in SAMPLES
         and hasattr(d.recording(), "_tl_python")
     )  # fmt: skip
 

@@ -44,7 +44,7 @@ WRONG = {
     ),
     "option of pointwise": (
         lambda: pointwise(None, promotoin="real")(kernel),
-        "kernel: @primitive: unknown option 'promotoin'; did you mean 'promotion'? Known: aliases, boolean, ",
+        "kernel: @primitive: unknown option 'promotoin'; did you mean 'promotion'? Known: aliases, differentiable, ",
         kernel,
     ),
     "option of internal_pointwise": (
@@ -59,8 +59,8 @@ WRONG = {
     ),
     "option of tensor_method": (lambda: tensor_method(xyz=1)(python), "@tensor_method: unknown option 'xyz'.", python),
     "option of factory": (lambda: factory(reasons="")(python), "@factory: unknown option 'reasons'; did you", python),
-    "promoted": (
-        lambda: primitive(promoted=("inptu",), promotion="real")(kernel),
+    "disjoint": (
+        lambda: primitive(disjoint=("inptu",))(kernel),
         "tensorlike.kernel: unknown parameter 'inptu'; did you mean 'input'? Known: dim, input, other", kernel,
     ),
     "spread": (lambda: primitive(variadic="dims")(kernel), "unknown parameter 'dims'; did you mean 'dim'?", kernel),
@@ -75,6 +75,23 @@ def test_a_wrong_declaration_is_refused(case):
         declare()
     assert str(caught.value).endswith(f"({__file__}, line {function.__code__.co_firstlineno})")
     assert (len(REGISTRY), len(DECLARATIONS)) == known
+
+
+KEYWORDS = {primitive: 21, composite: 13, tensor_method: 10, factory: 4}
+
+
+@pytest.mark.parametrize("decorator", KEYWORDS)
+def test_declarations_take_few_keywords(decorator):
+    """What one or two operations need is a function called below them, as `own_operators`: no keyword of all."""
+    with pytest.raises(TypeError) as caught:
+        decorator(unknown=True)(python)
+    known = str(caught.value).partition(" Known: ")[2].partition(" (")[0].split(", ")
+    assert len(known) <= KEYWORDS[decorator], known
+
+
+def test_a_variant_is_of_a_known_kind():
+    with pytest.raises(TypeError, match="variant is 'reflects', which is none of reflected, inplace, special case,"):
+        tensor_method(variant=("reflects", tl.sub))(python)
 
 
 FORMULAS = {

@@ -385,9 +385,9 @@ class TestTheChecksThemselves:
 
     def declare(self, **changes):
         """Declare an operation `faulty`, correct but for `changes`, and return a function that checks it."""
-        from tensorlike.tensor.declarations.declare import DECLARATIONS, derivatives, primitive
+        from tensorlike.tensor.declarations.declare import DECLARATIONS, derivatives, pointwise
 
-        options = {"elementwise": True, "promotion": "arithmetic", "method": False, "namespace": "faulty_package"}
+        options = {"method": False, "inplace": False, "out": False, "namespace": "faulty_package"}
         options |= {key: changes.pop(key) for key in ("out",) if key in changes}
         kernel = changes.pop("kernel", None)
 
@@ -395,7 +395,7 @@ class TestTheChecksThemselves:
             return xp.multiply(input, other) if kernel is None else kernel(xp, input, other)
 
         faulty.__annotations__ = {"input": "Tensor", "other": "Tensor"}
-        function = primitive(**options)(faulty)
+        function = pointwise(None, **options)(faulty)
         row = REGISTRY.pop("faulty_package.faulty")
         del DECLARATIONS["faulty_package.faulty"]
         formulas = {"input": lambda grad, other: grad * other, "other": lambda grad, input: grad * input}

@@ -13,6 +13,8 @@ from tensorlike.tensor.declarations.declare import (
     deprecated_orders,
     derivatives,
     number_order,
+    numbers_alone,
+    own_operators,
     pointwise,
     raw_derivatives,
     tensor_method,
@@ -25,9 +27,7 @@ from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 from ..shared import check_divisor, no_derivative, require_tensor, scaled, zeros_like
 
 
-@pointwise(
-    None, fast_kernel="add", operators=("__add__", "__radd__"), inplace_operators=("__iadd__",), numbers_alone=True
-)
+@pointwise(None, fast_kernel="add", operators=("__add__", "__radd__", "__iadd__"))
 def add(xp: Namespace, input: Array | Number, other: Array | Number, *, alpha: Number = 1) -> Array:
     """Return `input + alpha * other`, element by element, with broadcasting.
 
@@ -52,10 +52,8 @@ derivatives(
     None,
     fast_kernel="subtract",
     promotion="subtraction",
-    operators=("__sub__",),
-    inplace_operators=("__isub__",),
+    operators=("__sub__", "__isub__"),
     aliases=("subtract",),
-    numbers_alone=True,
 )
 def sub(xp: Namespace, input: Array | Number, other: Array | Number, *, alpha: Number = 1) -> Array:
     """Return `input - alpha * other`, element by element, with broadcasting.
@@ -82,7 +80,7 @@ def _subtract_from(a: Any, b: Any) -> Any:
 
 
 @pointwise(None, fast_kernel=_subtract_from, promotion="subtraction", method="__rsub__", inplace=False, out=False,
-           reflects=sub)  # fmt: skip
+           variant=("reflected", sub))  # fmt: skip
 def rsub(xp: Namespace, input: Array, other: Array | Number, *, alpha: Number = 1) -> Array:
     """Return `other - alpha * input`, element by element: `sub` with its operands exchanged.
 
@@ -102,13 +100,7 @@ derivatives(
 )
 
 
-@pointwise(
-    "multiply",
-    operators=("__mul__", "__rmul__"),
-    inplace_operators=("__imul__",),
-    aliases=("multiply",),
-    numbers_alone=True,
-)
+@pointwise("multiply", operators=("__mul__", "__rmul__", "__imul__"), aliases=("multiply",))
 def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the product of `input` and `other`, element by element, with broadcasting.
 
@@ -136,10 +128,8 @@ raw_derivatives(
     None,
     fast_kernel="true_divide",
     promotion="quotient",
-    operators=("__truediv__",),
-    inplace_operators=("__itruediv__",),
+    operators=("__truediv__", "__itruediv__"),
     aliases=("divide",),
-    numbers_alone=True,
 )
 def div(xp: Namespace, input: Array | Number, other: Array | Number, *, rounding_mode: str | None = None) -> Array:
     """Return the quotient of `input` and `other`, element by element, with broadcasting.
@@ -188,7 +178,7 @@ derivatives(
 )
 
 
-@pointwise("true_divide", promotion="float", special_case_of=div, numbers_alone=True)
+@pointwise("true_divide", promotion="float", variant=("special case", div))
 def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the quotient of `input` and `other`, element by element, with broadcasting: `div` without rounding.
 
@@ -218,12 +208,11 @@ def _divide_into(a: Any, b: Any) -> Any:
     name="__rtruediv__",
     function=False,
     method="__rtruediv__",
-    reflects=div,
+    variant=("reflected", div),
     promotion="float",
     fast_kernel=_divide_into,
     inplace=False,
     out=False,
-    takes_arrays=True,
 )
 def _rtruediv(xp: Namespace, input: Array, other: Array | Number) -> Array:
     """Return `other / input`, element by element.
@@ -244,15 +233,7 @@ TensorClass.__rtruediv__.__name__ = "__rdiv__"
 setattr(TensorClass, "__rdiv__", TensorClass.__rtruediv__)  # noqa: B010
 
 
-@pointwise(
-    None,
-    promotion="real numeric",
-    fast_kinds="f",
-    fast_kernel="floor_divide",
-    own_operators=("__floordiv__",),
-    inplace_operators=("__ifloordiv__",),
-    numbers_alone=True,
-)
+@pointwise(None, promotion="real numeric", fast_kernel=("floor_divide", "f"), operators=("__ifloordiv__",))
 def floor_divide(xp: Namespace, input: Array | Number, other: Array | Number) -> Array:
     """Return the quotient rounded down, element by element, with broadcasting.
 
@@ -265,6 +246,8 @@ def floor_divide(xp: Namespace, input: Array | Number, other: Array | Number) ->
     return _floor_quotient(xp, input, other)
 
 
+own_operators(floor_divide, "__floordiv__")
+numbers_alone(add, sub, mul, div, true_divide, floor_divide)
 derivatives(
     floor_divide,
     input=lambda grad: no_derivative("floor_divide"),
@@ -272,7 +255,7 @@ derivatives(
 )
 
 
-@tensor_method(reflects=floor_divide)
+@tensor_method(variant=("reflected", floor_divide))
 def __rfloordiv__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other // self`, element by element, rounded down.
 
@@ -282,14 +265,7 @@ def __rfloordiv__(self: Tensor, other: Tensor | Number) -> Tensor:
     return floor_divide(other, self)
 
 
-@pointwise(
-    None,
-    promotion="real numeric",
-    fast_kinds="f",
-    fast_kernel="remainder",
-    operators=("__mod__",),
-    inplace_operators=("__imod__",),
-)
+@pointwise(None, promotion="real numeric", fast_kernel=("remainder", "f"), operators=("__mod__", "__imod__"))
 def remainder(xp: Namespace, input: Array | Number, other: Array | Number) -> Array:
     """Return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
 
@@ -309,7 +285,7 @@ derivatives(
 )
 
 
-@tensor_method(reflects=remainder)
+@tensor_method(variant=("reflected", remainder))
 def __rmod__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other % self`, element by element, with the sign of `self`.
 
@@ -319,7 +295,7 @@ def __rmod__(self: Tensor, other: Tensor | Number) -> Tensor:
     return remainder(other, self)
 
 
-@pointwise(None, promotion="real numeric", fast_kinds="f", fast_kernel="fmod")
+@pointwise(None, promotion="real numeric", fast_kernel=("fmod", "f"))
 def fmod(xp: Namespace, input: Array, other: Array | Number) -> Array:
     """Return the remainder of division with C's sign, that of `input`, element by element, with broadcasting.
 
@@ -445,7 +421,7 @@ derivatives(sgn, input=_sgn_backward)
 
 
 @pointwise(
-    None, promotion="real", boolean=True, fast_kernel="signbit", inplace=False, differentiable=False, out="exact"
+    None, promotion="real", fast_kernel="signbit", inplace=False, differentiable=False, out="exact"
 )
 def signbit(xp: Namespace, input: Array) -> Array:
     """Return whether the sign of each element is negative, which it is for -0.0 too.

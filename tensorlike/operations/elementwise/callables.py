@@ -56,7 +56,7 @@ def _write(name: str, self: Tensor, function: Any, *others: Tensor) -> Tensor:
     return self
 
 
-@tensor_method(composite=False)
+@tensor_method(guard=False)
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Replace each element by `callable(element)` and return this tensor. Slow; on the CPU only.
 
@@ -68,7 +68,7 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     return _write("apply_", self, callable)
 
 
-@tensor_method(composite=False)
+@tensor_method(guard=False)
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
     """Replace each element by `callable(element, element of tensor)` and return this tensor.
 
@@ -80,7 +80,7 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
     return _write("map_", self, callable, tensor)
 
 
-@tensor_method(composite=False)
+@tensor_method(guard=False)
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
     """Replace each element by `callable(element, element of x, element of y)` and return this tensor.
 

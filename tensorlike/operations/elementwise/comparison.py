@@ -7,15 +7,15 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from tensorlike.tensor.declarations.declare import pointwise, primitive, zero_derivatives
+from tensorlike.tensor.declarations.declare import own_operators, pointwise, primitive, zero_derivatives
 from tensorlike.tensor.declarations.runtime import cast_all, dtype_name, promote_arithmetic
 from tensorlike.tensor.dtypes import default_float
 from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
-_comparison = partial(pointwise, boolean=True, differentiable=False)
+_comparison = partial(pointwise, differentiable=False)
 
 
-@_comparison("equal", own_of_overriding=("__eq__",), takes_arrays=True)
+@_comparison("equal")
 def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` equals `other`, element by element, with broadcasting.
 
@@ -24,7 +24,10 @@ def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """
 
 
-@_comparison("not_equal", operators=("__ne__",), aliases=("not_equal",), takes_arrays=True)
+own_operators(eq, "__eq__", beside_plain=False)
+
+
+@_comparison("not_equal", operators=("__ne__",), aliases=("not_equal",))
 def ne(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
 
@@ -73,7 +76,7 @@ for _compared in (eq, ne, lt, le, gt, ge):
     zero_derivatives(_compared)
 
 
-@primitive(plain_result=True, promotion=None)
+@primitive()
 def equal(xp: Namespace, input: Array, other: Array) -> bool:
     """Return whether both tensors have one shape and equal elements, as a Python bool; nan equals nothing.
 
@@ -108,7 +111,7 @@ def _close(xp: Namespace, name: str, input: Array, other: Array, rtol: float, at
     return xp.logical_or(same, near)  # type: ignore[no-any-return]
 
 
-@primitive(elementwise=True, differentiable=False)
+@pointwise(None, promotion=None, inplace=False, out=False, differentiable=False)
 def isclose(
     xp: Namespace, input: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Array:
@@ -123,7 +126,7 @@ def isclose(
     return _close(xp, "isclose", input, other, rtol, atol, equal_nan)
 
 
-@primitive(plain_result=True, elementwise=True)
+@pointwise(None, promotion=None, inplace=False, out=False)
 def allclose(
     xp: Namespace, input: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
@@ -137,7 +140,7 @@ def allclose(
     return bool(_close(xp, "allclose", input, other, rtol, atol, equal_nan).all())
 
 
-@pointwise("isnan", boolean=True, differentiable=False, inplace=False, out=False)
+@pointwise("isnan", differentiable=False, inplace=False, out=False)
 def isnan(input: Tensor) -> Tensor:
     """Return whether each element is nan; for complex ones, whether one of its parts is.
 
@@ -146,7 +149,7 @@ def isnan(input: Tensor) -> Tensor:
     """
 
 
-@pointwise("isinf", boolean=True, differentiable=False, inplace=False, out=False)
+@pointwise("isinf", differentiable=False, inplace=False, out=False)
 def isinf(input: Tensor) -> Tensor:
     """Return whether each element is infinite; for complex ones, whether one of its parts is.
 
@@ -155,7 +158,7 @@ def isinf(input: Tensor) -> Tensor:
     """
 
 
-@pointwise("isfinite", boolean=True, differentiable=False, inplace=False, out=False)
+@pointwise("isfinite", differentiable=False, inplace=False, out=False)
 def isfinite(input: Tensor) -> Tensor:
     """Return whether each element is neither infinite nor nan.
 

@@ -68,7 +68,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return found if out is None else write_out("conj_physical", out, found._tl_data, input, rule="exact")
 
 
-@tensor_method(name="conj_physical", composite=False, linear_in=("self",), namesake_of=conj_physical)
+@tensor_method(name="conj_physical", guard=False, linear_in=("self",), variant=("namesake", conj_physical))
 def _conj_physical(self: Tensor) -> Tensor:
     """Return the complex conjugate of each element, in new memory; a real tensor is returned itself.
 
@@ -78,7 +78,7 @@ def _conj_physical(self: Tensor) -> Tensor:
     return _conj(self)
 
 
-@tensor_method(inplace_of=conj_physical, composite=False, inplace_function=True)
+@tensor_method(variant=("inplace", conj_physical), guard=False, inplace_function=True)
 def conj_physical_(self: Tensor) -> Tensor:
     """Write the complex conjugate of each element into this tensor, and return it.
 
@@ -165,12 +165,12 @@ def _set_imag(self: Tensor, value: Any) -> None:
 
 def _declare_properties() -> None:
     # In a function of their own: these properties have the same names as the functions above.
-    @tensor_property(setter=_set_real, linear=True)
+    @tensor_property(setter=_set_real, linear_in=("self",))
     def real(self: Tensor) -> Tensor:
         """The real parts, a view of a complex tensor; a real tensor itself."""
         return _real_part(self)
 
-    @tensor_property(setter=_set_imag, linear=True)
+    @tensor_property(setter=_set_imag, linear_in=("self",))
     def imag(self: Tensor) -> Tensor:
         """The imaginary parts, a view; RuntimeError for a real tensor."""
         return _imaginary_part(self)

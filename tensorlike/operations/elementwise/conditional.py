@@ -85,7 +85,7 @@ def where(
     return _choose_behind(condition, input, other, out=out)
 
 
-@tensor_method(name="where", composite=False, namesake_of=where)
+@tensor_method(name="where", guard=False, variant=("namesake", where))
 def _where_method(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
     """Return the elements of this tensor where `condition` is true and those of `other` elsewhere.
 

@@ -15,6 +15,7 @@ from tensorlike.tensor.declarations.declare import (
     composite,
     derivatives,
     internal_pointwise,
+    own_operators,
     pointwise,
     raw_derivatives,
     tensor_method,
@@ -269,13 +270,7 @@ derivatives(
 
 
 # The array's operator, not the ufunc: it has fast cases for the exponents 2, 0.5 and -1.
-@pointwise(
-    None,
-    promotion="power",
-    fast_kernel=operator.pow,
-    own_operators=("__pow__",),
-    own_inplace_operators=("__ipow__",),
-)
+@pointwise(None, promotion="power", fast_kernel=operator.pow)
 def pow(xp: Namespace, input: Array | Number, exponent: Array | Number) -> Array:
     """Return `input` to the power of `exponent`, element by element, with broadcasting.
 
@@ -296,6 +291,9 @@ def pow(xp: Namespace, input: Array | Number, exponent: Array | Number) -> Array
     if exponent.ndim == 0 and type(exponent) is np.ndarray and input.dtype.kind in "fc":
         return input ** exponent.item()  # type: ignore[no-any-return]
     return xp.power(input, exponent)  # type: ignore[no-any-return]
+
+
+own_operators(pow, "__pow__", "__ipow__")
 
 
 def _power_of_base(grad: Tensor, input: Tensor, exponent: Tensor | float | complex) -> Any:
@@ -322,7 +320,7 @@ TensorClass.__pow__.__name__ = "pow"
 TensorClass.__ipow__.__name__ = "pow_"
 
 
-@tensor_method(reflects=pow)
+@tensor_method(variant=("reflected", pow))
 def __rpow__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other ** self`, element by element.
 
@@ -353,7 +351,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
     return found if out is None else write_out("float_power", out, found._tl_data, input, exponent, rule="exact")
 
 
-@tensor_method(name="float_power", namesake_of=float_power)
+@tensor_method(name="float_power", variant=("namesake", float_power))
 def _float_power(self: Tensor, exponent: Tensor | Number) -> Tensor:
     """Return this tensor to the power of `exponent` in double precision.
 
@@ -363,7 +361,7 @@ def _float_power(self: Tensor, exponent: Tensor | Number) -> Tensor:
     return pow(*_in_double(self, exponent))
 
 
-@tensor_method(inplace_of=float_power)
+@tensor_method(variant=("inplace", float_power))
 def float_power_(self: Tensor, exponent: Tensor | Number) -> Tensor:
     """Write this tensor to the power of `exponent` into it, and return it.
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from tensorlike.tensor.declarations.declare import pointwise, tensor_method
+from tensorlike.tensor.declarations.declare import own_operators, pointwise, tensor_method
 from tensorlike.tensor.types import Number, Tensor
 
-_logical = partial(pointwise, boolean=True, differentiable=False)
+_logical = partial(pointwise, differentiable=False)
 _bitwise = partial(pointwise, promotion="bits", differentiable=False)
 _shift = partial(pointwise, promotion="integers", differentiable=False)
 
@@ -50,7 +50,7 @@ def logical_not(input: Tensor) -> Tensor:
     """
 
 
-@_bitwise("bitwise_and", own_operators=("__and__",), operators=("__rand__",), own_inplace_operators=("__iand__",))
+@_bitwise("bitwise_and", operators=("__rand__",))
 def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the bitwise and of the elements, with broadcasting; of booleans the logical and.
 
@@ -59,7 +59,7 @@ def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """
 
 
-@_bitwise("bitwise_or", own_operators=("__or__",), operators=("__ror__",), own_inplace_operators=("__ior__",))
+@_bitwise("bitwise_or", operators=("__ror__",))
 def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the bitwise or of the elements, with broadcasting; of booleans the logical or.
 
@@ -68,7 +68,7 @@ def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """
 
 
-@_bitwise("bitwise_xor", own_operators=("__xor__",), operators=("__rxor__",), own_inplace_operators=("__ixor__",))
+@_bitwise("bitwise_xor", operators=("__rxor__",))
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the bitwise exclusive or of the elements, with broadcasting.
 
@@ -77,7 +77,7 @@ def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """
 
 
-@_bitwise("bitwise_not", own_operators=("__invert__",), out="exact")
+@_bitwise("bitwise_not", out="exact")
 def bitwise_not(input: Tensor) -> Tensor:
     """Return the bitwise complement of each element; of booleans the logical not.
 
@@ -88,7 +88,7 @@ def bitwise_not(input: Tensor) -> Tensor:
     """
 
 
-@_shift("left_shift", own_operators=("__lshift__",), own_inplace_operators=("__ilshift__",))
+@_shift("left_shift")
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return each element shifted left by `other` bits, with broadcasting. The result is 0 where `other` is negative or
     at least the number of bits.
@@ -98,7 +98,7 @@ def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor
     """
 
 
-@_shift("right_shift", own_operators=("__rshift__",), own_inplace_operators=("__irshift__",))
+@_shift("right_shift")
 def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return each element shifted right by `other` bits, its sign kept, with broadcasting.
 
@@ -107,7 +107,15 @@ def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Tenso
     """
 
 
-@tensor_method(reflects=bitwise_left_shift)
+own_operators(bitwise_and, "__and__", "__iand__")
+own_operators(bitwise_or, "__or__", "__ior__")
+own_operators(bitwise_xor, "__xor__", "__ixor__")
+own_operators(bitwise_not, "__invert__")
+own_operators(bitwise_left_shift, "__lshift__", "__ilshift__")
+own_operators(bitwise_right_shift, "__rshift__", "__irshift__")
+
+
+@tensor_method(variant=("reflected", bitwise_left_shift))
 def __rlshift__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other` shifted left by each element.
 
@@ -117,7 +125,7 @@ def __rlshift__(self: Tensor, other: Tensor | Number) -> Tensor:
     return bitwise_left_shift(other, self)
 
 
-@tensor_method(reflects=bitwise_right_shift)
+@tensor_method(variant=("reflected", bitwise_right_shift))
 def __rrshift__(self: Tensor, other: Tensor | Number) -> Tensor:
     """Return `other` shifted right by each element.
 

@@ -114,7 +114,7 @@ derivatives(
 )
 
 
-@primitive(out=True, several=("mantissa", "exponent"))
+@primitive(out=True, outputs=("mantissa", "exponent"))
 def frexp(xp: Namespace, input: Array) -> tuple[Array, Array]:
     """Decompose each element into a mantissa, of absolute value in [0.5, 1), and an exponent of two.
 

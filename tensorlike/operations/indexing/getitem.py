@@ -21,7 +21,14 @@ from tensorlike.autograd.inference import refuse_write
 from tensorlike.autograd.tensor_base import TensorBase, no_history, wrap
 from tensorlike.dispatch.tracebacks import explained
 from tensorlike.tensor.backends import device_of, transfer
-from tensorlike.tensor.declarations.declare import composite, derivatives, internal, tensor_method, undispatched
+from tensorlike.tensor.declarations.declare import (
+    composite,
+    derivatives,
+    internal,
+    takes_overlapping,
+    tensor_method,
+    undispatched,
+)
 from tensorlike.tensor.declarations.runtime import as_array, device_guard, dtype_name, many, run_quietly
 from tensorlike.tensor.memory.views import bump, check_overlap, check_partial_overlap
 from tensorlike.tensor.tensor import Tensor as TensorType
@@ -105,7 +112,7 @@ def _index(xp: Namespace, input: Array, indices: Sequence[Array], dims: Sequence
         raise
 
 
-@internal(name="index_put", write=True, disjoint=("indices", "values"), overlapping="tensor[indices] = tensor")
+@internal(name="index_put", write=True, disjoint=("indices", "values"))
 def _index_put(  # type: ignore[return]
     xp: Namespace, input: Array, indices: Sequence[Array], values: Array, dims: Sequence[int], accumulate: bool
 ) -> Array:
@@ -151,6 +158,7 @@ derivatives(
     _index,
     input=lambda grad, input_shape, indices, dims: _set(_zeros(grad, input_shape), indices, grad, dims, True),
 )
+takes_overlapping(_index_put, like="tensor[indices] = tensor")
 derivatives(
     _index_put,
     input=lambda grad, indices, dims, accumulate: (
@@ -226,7 +234,7 @@ def _last_view(index: Any) -> Any:
     return alias
 
 
-@tensor_method(name="__getitem__", composite=False, linear_in=("self",))
+@tensor_method(name="__getitem__", guard=False, linear_in=("self",))
 def _getitem(self: Tensor, index: Indices) -> Tensor:
     """Return part of this tensor: a view for integers, slices, None and Ellipsis; a copy for tensors, lists and masks.
 
@@ -354,7 +362,7 @@ def _put_value(
     return value
 
 
-@tensor_method(name="__setitem__", composite=False, mutates=("self",), linear_in=("self", "value"))
+@tensor_method(name="__setitem__", guard=False, mutates=("self",), linear_in=("self", "value"))
 def _setitem(self: Tensor, index: Indices, value: Tensor | Number) -> None:
     """Write a number or a tensor, converted and broadcast, to part of this tensor.
 
@@ -460,7 +468,7 @@ def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumu
     return _set(input, parts, given, dims, accumulate)
 
 
-@tensor_method(composite=False, inplace_of=index_put, inplace_function=True)
+@tensor_method(guard=False, variant=("inplace", index_put), inplace_function=True)
 def index_put_(self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     """Write `values` to the elements of this tensor selected by a tuple of index tensors or masks, and return it.
 

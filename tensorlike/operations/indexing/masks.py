@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorlike.autograd.tensor_base import TensorBase, wrap
 from tensorlike.tensor.backends import namespace_of
-from tensorlike.tensor.declarations.declare import composite, derivatives, primitive, undispatched
+from tensorlike.tensor.declarations.declare import composite, derivatives, primitive, takes_overlapping, undispatched
 from tensorlike.tensor.declarations.runtime import device_guard, dtype_name, guarded, write_out
 from tensorlike.tensor.types import Array, Namespace, Number, Tensor
 
@@ -68,7 +68,7 @@ def _fill(xp: Namespace, input: Array, mask: Array, value: Array | float) -> Non
     input[mask if mask.shape == input.shape else xp.broadcast_to(mask, input.shape)] = number
 
 
-@primitive(inplace=True, write=_fill, overlapping="tensor[mask] = scalar")
+@primitive(inplace=True, write=_fill)
 def masked_fill(xp: Namespace, input: Array, mask: Array, value: Array | Number) -> Array:
     """Return `input` with `value` where `mask`, broadcast with it, is true.
 
@@ -84,6 +84,7 @@ def masked_fill(xp: Namespace, input: Array, mask: Array, value: Array | Number)
     return xp.where(mask, number, input)
 
 
+takes_overlapping(masked_fill, like="tensor[mask] = scalar")
 derivatives(
     masked_fill,
     input=lambda grad, mask: grad.masked_fill(mask, 0),

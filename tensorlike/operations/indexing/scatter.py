@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorlike.tensor.declarations.declare import derivatives, internal, primitive, undispatched
+from tensorlike.tensor.declarations.declare import derivatives, internal, primitive, takes_overlapping, undispatched
 from tensorlike.tensor.declarations.runtime import dtype_name
 from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.types import Array, Namespace, Number, Tensor
@@ -115,7 +115,7 @@ derivatives(
 )
 
 
-@primitive(inplace=True, write=True, disjoint=("index",), overlapping="tensor[mask] = scalar")
+@primitive(inplace=True, write=True, disjoint=("index",))
 def index_fill(xp: Namespace, input: Array, dim: int, index: Array, value: Array | Number) -> Array:  # type: ignore[return]
     """Return `input` with the slices along `dim` selected by `index` filled with `value`.
 
@@ -142,6 +142,7 @@ def index_fill(xp: Namespace, input: Array, dim: int, index: Array, value: Array
     target[along(where, vector)] = number
 
 
+takes_overlapping(index_fill, like="tensor[mask] = scalar")
 derivatives(
     index_fill,
     input=lambda grad, dim, index: grad.index_fill(dim, index, 0),

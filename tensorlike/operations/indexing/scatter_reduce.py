@@ -229,7 +229,7 @@ def scatter(
     )
 
 
-@tensor_method(composite=False, inplace_of=scatter)
+@tensor_method(guard=False, variant=("inplace", scatter))
 def scatter_(
     self: Tensor, dim: int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None,
     reduce: str | None = None,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _MODES = ("reduced", "complete", "r")
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, several=("Q", "R"))
+@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("Q", "R"))
 def qr(xp: Namespace, A: Array, mode: str = "reduced") -> tuple[Array, Array]:
     """Return a matrix Q with orthonormal columns and an upper triangular R whose product is A, of shape (..., m, n).
 
@@ -155,7 +155,7 @@ def cholesky_gradient(grad: Tensor, factor: Tensor, upper: bool) -> Tensor:
 derivatives(cholesky, A=lambda grad, result, upper: cholesky_gradient(grad, result, upper))
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, several=("L", "info"))
+@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("L", "info"))
 def cholesky_ex(xp: Namespace, A: Array, *, upper: bool = False, check_errors: bool = False) -> tuple[Array, Array]:
     """Return the factor of `linalg.cholesky`, and for each matrix an integer that is 0 when there is one.
 
@@ -179,7 +179,7 @@ derivatives(cholesky_ex, A=lambda grads, L, upper: cholesky_gradient(grads[0], L
 # ---------------------------------------------------------------------------------------------------------- older names
 
 
-@primitive(name="cholesky", out="cast", namesake_of=cholesky)
+@primitive(name="cholesky", out="cast", variant=("namesake", cholesky))
 def _cholesky(xp: Namespace, input: Array, upper: bool = False) -> Array:
     """Return the Cholesky factor of a matrix, as `linalg.cholesky` does.
 

@@ -50,7 +50,7 @@ def _det_gradient(grad: Tensor, A: Tensor, result: Tensor) -> Any:
 derivatives(det, A=lambda grad, A, result: _det_gradient(grad, A, result))
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, several=("sign", "logabsdet"))
+@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("sign", "logabsdet"))
 def slogdet(xp: Namespace, A: Array) -> tuple[Array, Array]:
     """Return the sign of the determinant of a square matrix, and the logarithm of its absolute value.
 
@@ -79,7 +79,7 @@ derivatives(slogdet, A=lambda grads, A, sign: _slogdet_gradient(grads, A, sign))
 # ------------------------------------------------------------------------------------------------ in the main namespace
 
 
-@composite(name="det", method=True, namesake_of=det)
+@composite(name="det", method=True, variant=("namesake", det))
 def _det(input: Tensor) -> Tensor:
     """Return the determinant of a square matrix, or of each of a batch, as `linalg.det` does.
 
@@ -89,7 +89,7 @@ def _det(input: Tensor) -> Tensor:
     return det(input)
 
 
-@composite(name="slogdet", method=True, namesake_of=slogdet)
+@composite(name="slogdet", method=True, variant=("namesake", slogdet))
 def _slogdet(input: Tensor) -> return_types.slogdet:
     """Return the sign and the logarithm of the absolute value of a determinant, as `linalg.slogdet` does.
 

@@ -22,7 +22,7 @@ def _check_dtype(function: str, array: Array) -> None:
         )
 
 
-@primitive(out="cast", several=("a", "tau"))
+@primitive(out="cast", outputs=("a", "tau"))
 def geqrf(xp: Namespace, input: Array) -> tuple[Array, Array]:
     """Return the QR decomposition of a matrix, or of each of a batch, in the compact form of LAPACK.
 

@@ -49,7 +49,7 @@ def _check_info(function: str, shape: tuple[int, ...], info: Array) -> None:
             )
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, several=("LD", "pivots", "info"))
+@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("LD", "pivots", "info"))
 def ldl_factor_ex(
     xp: Namespace, input: Array, *, hermitian: bool = False, check_errors: bool = False
 ) -> tuple[Array, Array, Array]:  # fmt: skip
@@ -70,7 +70,7 @@ def ldl_factor_ex(
 derivatives(ldl_factor_ex, input=lambda grads: no_derivative("linalg.ldl_factor_ex"))
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, several=("LD", "pivots"))
+@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("LD", "pivots"))
 def ldl_factor(xp: Namespace, input: Array, *, hermitian: bool = False) -> tuple[Array, Array]:
     """Return the factors of A = L D L^T, by the pivoting of Bunch and Kaufman, in the compact form of LAPACK.
 

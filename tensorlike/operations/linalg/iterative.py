@@ -56,7 +56,7 @@ def _each(array: Array | None, count: int) -> Any:
     return np.broadcast_to(host, (count, *host.shape[1:]))
 
 
-@internal(several=("eigenvalues", "eigenvectors"))
+@internal(outputs=("eigenvalues", "eigenvectors"))
 def outer_eigenpairs(
     xp: Namespace, A: Array, B: Array | None, X: Array, iK: Array | None, count: int, niter: int, tol: float,
     largest: bool,

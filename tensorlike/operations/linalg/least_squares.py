@@ -99,7 +99,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
-@internal(several=("solution", "rank", "singular_values"))
+@internal(outputs=("solution", "rank", "singular_values"))
 def least_squares(xp: Namespace, A: Array, B: Array, rcond: Any, full_rank: bool) -> tuple[Array, Array, Array]:
     """Return the least squares solution X of A X = B of minimal norm, the rank of A and its singular values."""
     left, values, right = converging("torch.linalg.lstsq", xp.linalg.svd, A, full_matrices=False)

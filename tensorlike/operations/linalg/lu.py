@@ -121,7 +121,7 @@ def permutation_of(xp: Namespace, pivots: Array, rows: int, dtype: Any) -> Array
     return xp.asarray(found.reshape((*swaps.shape[:-1], rows, rows)))
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, several=("LU", "pivots", "info"))
+@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("LU", "pivots", "info"))
 def lu_factor_ex(
     xp: Namespace, A: Array, *, pivot: bool = True, check_errors: bool = False
 ) -> tuple[Array, Array, Array]:  # fmt: skip
@@ -152,7 +152,7 @@ def _check_info(function: str, shape: tuple[int, ...], info: Array) -> None:
 derivatives(lu_factor_ex, A=lambda grads, LU, pivots: _lu_gradient(grads[0], LU, pivots))
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, several=("LU", "pivots"))
+@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("LU", "pivots"))
 def lu_factor(xp: Namespace, A: Array, *, pivot: bool = True) -> tuple[Array, Array]:
     """Return the factors of A = P L U in one matrix, and the row exchanges, counted from 1.
 

@@ -246,7 +246,7 @@ raw_derivatives(
 )
 
 
-@tensor_method(reflects=matmul, name="__rmatmul__")
+@tensor_method(variant=("reflected", matmul), name="__rmatmul__")
 def _rmatmul(self: Tensor, other: Tensor) -> Tensor:
     """Return `other @ self`, for an `other` whose `@` does not take this tensor."""
     return matmul(other, self)

@@ -123,7 +123,7 @@ derivatives(
 )
 
 
-@primitive(out="cast", inplace=True, promotion="arithmetic", promoted=("input", "vec1", "vec2"))
+@primitive(out="cast", inplace=True, promotion="arithmetic")
 def addr(xp: Namespace, input: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """Return `beta * input + alpha * outer(vec1, vec2)`.
 

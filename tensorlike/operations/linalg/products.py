@@ -29,7 +29,7 @@ from .solving import inv, solve
 # ------------------------------------------------------------------------------------- functions of the main namespace
 
 
-@composite(namespace=NAMESPACE, namesake_of=_matmul)
+@composite(namespace=NAMESPACE, variant=("namesake", _matmul))
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the matrix product of two tensors, as `matmul` in the main namespace does.
 
@@ -39,7 +39,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     return _matmul(input, other) if out is None else _matmul(input, other, out=out)
 
 
-@composite(namespace=NAMESPACE, namesake_of=_matrix_power)
+@composite(namespace=NAMESPACE, variant=("namesake", _matrix_power))
 def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """Return a square matrix, or each of a batch, multiplied `n` times by itself, as `matrix_power` does.
 
@@ -296,7 +296,7 @@ def _matrix_exp_gradient(grad: Tensor, A: Tensor) -> Tensor:
 derivatives(matrix_exp, A=lambda grad, A: _matrix_exp_gradient(grad, A))
 
 
-@composite(name="matrix_exp", method=True, namesake_of=matrix_exp)
+@composite(name="matrix_exp", method=True, variant=("namesake", matrix_exp))
 def _matrix_exp(input: Tensor) -> Tensor:
     """Return the exponential of a square matrix, or of each of a batch, as `linalg.matrix_exp` does.
 

@@ -85,7 +85,7 @@ def inv(xp: Namespace, A: Array) -> Array:
 derivatives(inv, A=lambda grad, result: -(result.mH @ (grad @ result.mH)))
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, several=("inverse", "info"))
+@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("inverse", "info"))
 def inv_ex(xp: Namespace, A: Array, *, check_errors: bool = False) -> tuple[Array, Array]:
     """Return the inverse of each matrix, and for each an integer that is 0 when it exists.
 
@@ -117,7 +117,7 @@ derivatives(inv_ex, A=lambda grads, inverse: -(inverse.mH @ (grads[0] @ inverse.
 # -------------------------------------------------------------------------------------------------------------- systems
 
 
-@internal(several=("solution", "info"))
+@internal(outputs=("solution", "info"))
 def solve_matrices(xp: Namespace, A: Array, B: Array, function: str, check_errors: bool) -> tuple[Array, Array]:
     """Return the matrices X with A X = B, and for each matrix A the number of a pivot that is zero, or 0."""
     batch = common_batch(function, A, B)

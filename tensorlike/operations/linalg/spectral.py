@@ -44,7 +44,7 @@ def _check_driver(function: str, driver: Any) -> None:
         )
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, several=("U", "S", "Vh"))
+@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("U", "S", "Vh"))
 def svd(
     xp: Namespace, A: Array, full_matrices: bool = True, *, driver: str | None = None
 ) -> tuple[Array, Array, Array]:  # fmt: skip
@@ -158,7 +158,7 @@ def _triangle(UPLO: str) -> str:
     return UPLO.upper()
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, several=("eigenvalues", "eigenvectors"))
+@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("eigenvalues", "eigenvectors"))
 def eigh(xp: Namespace, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
     """Return the eigenvalues, real and ascending, and the eigenvectors, as columns, of a Hermitian matrix.
 
@@ -222,7 +222,7 @@ def _check_finite(xp: Namespace, function: str, A: Array) -> None:
         raise RuntimeError(f"torch.{function}: input tensor should not contain infs or NaNs.")
 
 
-@primitive(namespace=NAMESPACE, method=False, out="cast", several=("eigenvalues", "eigenvectors"))
+@primitive(namespace=NAMESPACE, method=False, out="cast", outputs=("eigenvalues", "eigenvectors"))
 def eig(xp: Namespace, A: Array) -> tuple[Array, Array]:
     """Return the eigenvalues and the eigenvectors, as columns of length one, of a square matrix. Both are complex.
 

@@ -20,6 +20,7 @@ from tensorlike.tensor.declarations.declare import (
     derivatives,
     internal,
     primitive,
+    takes_overlapping,
     tensor_method,
     undispatched,
 )
@@ -105,7 +106,7 @@ derivatives(
 # ----------------------------------------------------------------------------------------------------------- elements
 
 
-@primitive(method=False, inplace=True, write="all", overlapping=True)
+@primitive(method=False, inplace=True, write="all")
 def fill(xp: Namespace, input: Array, value: Array | Number) -> Array:  # type: ignore[return]
     """Return a tensor of the shape and dtype of `input` whose elements are all `value`; `fill_` writes into `input`.
 
@@ -131,10 +132,11 @@ def zeros_like_gradient(grad: Tensor) -> Tensor:
     return grad._tl_zeros(grad._tl_data.shape, grad._tl_data.dtype)
 
 
+takes_overlapping(fill)
 derivatives(fill, input=lambda grad: zeros_like_gradient(grad), value=lambda grad: grad.sum())
 
 
-@composite(guard=False, inplace_of=fill)
+@composite(guard=False, variant=("inplace", fill))
 def fill_(input: Tensor, value: Tensor | Number) -> Tensor:
     """Write `value` to all elements of `input`, and return it.
 
@@ -169,7 +171,7 @@ def copy_into(xp: Namespace, input: Array, src: Array) -> Array:  # type: ignore
 derivatives(copy_into, input=lambda grad: zeros_like_gradient(grad), src=lambda grad: grad)
 
 
-@tensor_method(composite=False, linear_in=("self", "src"))
+@tensor_method(guard=False, linear_in=("self", "src"))
 def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Tensor:
     """Write the elements of `src` into this tensor, converted and broadcast, and return this tensor.
 
@@ -228,7 +230,7 @@ def _resize(self: Tensor, shape: tuple[int, ...], memory_format: Any, name: str)
     return self
 
 
-@tensor_method(composite=False, inplace_of=resize)
+@tensor_method(guard=False, variant=("inplace", resize))
 def resize_(self: Tensor, *size: int, memory_format: Any = None, **keywords: Any) -> Tensor:
     """Give this tensor the shape `size` and return it: the elements in memory stay, further ones are uninitialised.
 
@@ -243,7 +245,7 @@ def resize_(self: Tensor, *size: int, memory_format: Any = None, **keywords: Any
     return _resize(self, checked_size(size, "resize_"), memory_format, "resize_")
 
 
-@tensor_method(composite=False, inplace_of=resize_as, inplace_function=True)
+@tensor_method(guard=False, variant=("inplace", resize_as), inplace_function=True)
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """Give this tensor the shape of another one and return it: the first elements stay, further ones are uninitialised.
 
@@ -258,7 +260,7 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
     return _resize(self, template.shape, memory_format, "resize_as_")
 
 
-@tensor_method(composite=False)
+@tensor_method(guard=False)
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Give this tensor the memory of `source`, a tensor or a storage, and return it; without one, no elements.
 
@@ -330,7 +332,7 @@ def restructure(
     return self
 
 
-@tensor_method(composite=False, inplace_view_of=squeeze)
+@tensor_method(guard=False, variant=("inplace view", squeeze))
 def squeeze_(self: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
     """Remove the dimensions of size 1 (or those of them in `dim`) from this tensor, and return it.
 
@@ -340,7 +342,7 @@ def squeeze_(self: Tensor, dim: int | tuple[int, ...] | None = None) -> Tensor:
     return restructure(self, "squeeze_", squeeze, dim)
 
 
-@tensor_method(composite=False, inplace_view_of=unsqueeze)
+@tensor_method(guard=False, variant=("inplace view", unsqueeze))
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """Insert a dimension of size 1 into this tensor, and return it.
 
@@ -350,7 +352,7 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     return restructure(self, "unsqueeze_", unsqueeze, dim)
 
 
-@tensor_method(composite=False, inplace_view_of=t)
+@tensor_method(guard=False, variant=("inplace view", t))
 def t_(self: Tensor) -> Tensor:
     """Exchange the dimensions of this matrix, and return it.
 
@@ -360,7 +362,7 @@ def t_(self: Tensor) -> Tensor:
     return restructure(self, "t_", t)
 
 
-@tensor_method(composite=False, inplace_view_of=transpose)
+@tensor_method(guard=False, variant=("inplace view", transpose))
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it.
 
@@ -370,7 +372,7 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     return restructure(self, "transpose_", transpose, dim0, dim1)
 
 
-@tensor_method(composite=False, inplace_view_of=swapaxes)
+@tensor_method(guard=False, variant=("inplace view", swapaxes))
 def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
 
@@ -380,7 +382,7 @@ def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     return restructure(self, "swapaxes_", transpose, axis0, axis1)
 
 
-@tensor_method(composite=False, inplace_view_of=swapdims)
+@tensor_method(guard=False, variant=("inplace view", swapdims))
 def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
 

@@ -13,7 +13,7 @@ from tensorlike.tensor.types import Array, Namespace, Tensor
 from ..shared import require_tensor
 
 
-@primitive(plain_result=True)
+@primitive()
 def is_complex(xp: Namespace, input: Array) -> bool:
     """Return whether the dtype is complex.
 
@@ -23,7 +23,7 @@ def is_complex(xp: Namespace, input: Array) -> bool:
     return dtype_of(input.dtype).is_complex
 
 
-@primitive(plain_result=True)
+@primitive()
 def is_floating_point(xp: Namespace, input: Array) -> bool:
     """Return whether the dtype is a floating-point one, which complex ones are not.
 
@@ -33,7 +33,7 @@ def is_floating_point(xp: Namespace, input: Array) -> bool:
     return dtype_of(input.dtype).is_floating_point
 
 
-@primitive(plain_result=True)
+@primitive()
 def is_signed(xp: Namespace, input: Array) -> bool:
     """Return whether the dtype holds negative numbers.
 
@@ -43,7 +43,7 @@ def is_signed(xp: Namespace, input: Array) -> bool:
     return dtype_of(input.dtype).is_signed
 
 
-@primitive(plain_result=True)
+@primitive()
 def is_nonzero(xp: Namespace, input: Array) -> bool:
     """Return whether the one element of a tensor differs from zero.
 
@@ -62,7 +62,7 @@ def is_nonzero(xp: Namespace, input: Array) -> bool:
     return bool(input.reshape(())[()])
 
 
-@primitive(plain_result=True)
+@primitive()
 def is_conj(xp: Namespace, input: Array) -> bool:
     """Return False: no tensor here has a conjugate bit, which marks elements to be conjugated on reading.
 
@@ -74,7 +74,7 @@ def is_conj(xp: Namespace, input: Array) -> bool:
     return False
 
 
-@primitive(plain_result=True)
+@primitive()
 def is_neg(xp: Namespace, input: Array) -> bool:
     """Return False: no tensor here has a negative bit, which marks elements to be negated on reading.
 
@@ -108,7 +108,7 @@ def resolve_neg(input: Tensor) -> Tensor:
     return input
 
 
-@composite(guard=False, differentiable=False, namesake_of=TensorClass.detach)
+@composite(guard=False, differentiable=False, variant=("namesake", TensorClass.detach))
 def detach(input: Tensor) -> Tensor:
     """Return a tensor that shares the memory of `input` and has no history.
 
@@ -119,7 +119,7 @@ def detach(input: Tensor) -> Tensor:
     return detached(input)
 
 
-@composite(differentiable=False, namesake_of=_get_device)
+@composite(differentiable=False, variant=("namesake", _get_device))
 def get_device(input: Tensor) -> int:
     """Return the index of the CUDA device that `input` is on, -1 on the CPU.
 
@@ -129,7 +129,7 @@ def get_device(input: Tensor) -> int:
     return _get_device(input)
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Return whether both tensors have the same memory, shape and strides.
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tensorlike.tensor.tensor import Tensor
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """Return the memory behind this tensor as bytes: the same object for every tensor on that memory.
 
@@ -35,7 +35,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
     return storage_of(self._tl_data)
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def storage(self: Tensor) -> TypedStorage:
     """Return the memory behind this tensor as elements of its dtype. Deprecated: use `untyped_storage`.
 
@@ -48,7 +48,7 @@ def storage(self: Tensor) -> TypedStorage:
     return TypedStorage(wrap_storage=storage_of(self._tl_data), dtype=dtype_of(self._tl_data.dtype))
 
 
-@tensor_method(composite=False)
+@tensor_method(guard=False)
 def storage_type(self: Tensor) -> type:
     """Return the class of the result of `storage`. Deprecated like `storage`.
 
@@ -65,7 +65,7 @@ def storage_type(self: Tensor) -> type:
     return TypedStorage
 
 
-@tensor_method(composite=False)
+@tensor_method(guard=False)
 def const_data_ptr(self: Tensor) -> int:
     """Return the address of the first element, for reading only.
 
@@ -78,7 +78,7 @@ def const_data_ptr(self: Tensor) -> int:
     return undispatched(data_ptr)(self)
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def dim_order(self: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
     """Return the dimensions in the order of their layout in memory, the outermost first.
 
@@ -119,7 +119,7 @@ def _order(shape: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(found[::-1])
 
 
-@tensor_method(composite=False)
+@tensor_method(guard=False)
 def share_memory_(self: Tensor) -> Tensor:
     """Move the memory of this tensor, and every tensor on it, to memory that processes share; return this tensor.
 
@@ -148,7 +148,7 @@ def is_inference(input: Tensor) -> bool:
     return bool(input._tl_inference)
 
 
-@tensor_method(composite=False)
+@tensor_method(guard=False)
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
     """Return the tensor that `load_state_dict` puts in place of this one: itself with the elements of `other`.
 
@@ -161,7 +161,7 @@ def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
     return detached(other if assign else undispatched(copy_)(self, other))
 
 
-@tensor_method(name="__setstate__", composite=False)
+@tensor_method(name="__setstate__", guard=False)
 def _setstate(self: Tensor, state: object) -> None:
     """Restore the state stored in an older pickle: (storage, storage_offset, size, stride), or a dict of attributes.
 

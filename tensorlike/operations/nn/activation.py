@@ -169,7 +169,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return (_elu_into if inplace else _elu)(input, alpha, 1, 1)
 
 
-@functional(inplace_of=elu)
+@functional(variant=("inplace", elu))
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """Write `elu(input, alpha)` into `input`, and return it.
 
@@ -193,7 +193,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return (_elu_into if inplace else _elu)(input, alpha, 1, 1 / alpha)
 
 
-@functional(inplace_of=celu)
+@functional(variant=("inplace", celu))
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """Write `celu(input, alpha)` into `input`, and return it.
 
@@ -213,7 +213,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     return (_elu_into if inplace else _elu)(input, _SELU_ALPHA, _SELU_SCALE, 1)
 
 
-@functional(inplace_of=selu)
+@functional(variant=("inplace", selu))
 def selu_(input: Tensor) -> Tensor:
     """Write `selu(input)` into `input`, and return it.
 
@@ -409,7 +409,7 @@ def _softmax_dim(name: str, ndim: int, dim: int | None) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@functional(guard=True, namesake_of=softmax_functions.softmax)
+@functional(guard=True, variant=("namesake", softmax_functions.softmax))
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
     """Return `exp(input)` divided by its sum along `dim`.
 
@@ -431,7 +431,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return (-input).softmax(_softmax_dim("softmin", input.dim(), dim), dtype=dtype)
 
 
-@functional(guard=True, namesake_of=softmax_functions.log_softmax)
+@functional(guard=True, variant=("namesake", softmax_functions.log_softmax))
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Dtype | None = None) -> Tensor:
     """Return the logarithm of the softmax of `input` along `dim`, computed without overflow.
 
@@ -486,7 +486,7 @@ def rrelu(
     return overwritten(input, compute) if inplace else compute(input)
 
 
-@functional(guard=True, inplace_of=rrelu, random="training")
+@functional(guard=True, variant=("inplace", rrelu), random="training")
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """Write `rrelu(input, lower, upper, training)` into `input`, and return it.
 

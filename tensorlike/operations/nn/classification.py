@@ -90,7 +90,7 @@ def _reduce(losses: Array, weights: Array | None, target: Array, reduction: str)
     return total / _total(weights, target) if reduction == "mean" else total  # type: ignore[no-any-return]
 
 
-@internal(name="cross_entropy", several=("loss", "log_probabilities"))
+@internal(name="cross_entropy", outputs=("loss", "log_probabilities"))
 def _cross_entropy_op(
     xp: Namespace, input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str,
     smoothing: float,
@@ -163,7 +163,7 @@ def cross_entropy_grad(
     return narrowed(result, upstream)
 
 
-@internal(differentiable=False, several=("level", "share"))
+@internal(differentiable=False, outputs=("level", "share"))
 def cross_entropy_terms(
     xp: Namespace, input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str,
     smoothing: float,

@@ -62,7 +62,7 @@ def _affine(result: Array, weight: Array | None, bias: Array | None) -> Array:
 # ---------------------------------------------------------------------------------------------------------- layer_norm
 
 
-@internal(name="layer_norm", several=("output", "mean", "rstd"))
+@internal(name="layer_norm", outputs=("output", "mean", "rstd"))
 def _layer_norm_op(
     xp: Namespace, input: Array, weight: Array | None, bias: Array | None, count: int, eps: float
 ) -> Any:
@@ -239,7 +239,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
 # ---------------------------------------------------------------------------------------------------------- batch_norm
 
 
-@internal(name="batch_norm", several=("output", "mean", "rstd"), own_layout=True)
+@internal(name="batch_norm", outputs=("output", "mean", "rstd"), own_layout=True)
 def _batch_norm_op(
     xp: Namespace, input: Array, weight: Array | None, bias: Array | None, running_mean: Array | None,
     running_var: Array | None, training: bool, momentum: float, eps: float,

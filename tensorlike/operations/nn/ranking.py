@@ -58,7 +58,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return _cosine(x1, x2, dim, eps)
 
 
-@functional(name="cosine_similarity", guard=True, namesake_of=cosine_similarity)
+@functional(name="cosine_similarity", guard=True, variant=("namesake", cosine_similarity))
 def _functional_cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Return the cosine of the angle between vectors along `dim`; norms below `eps` count as `eps`.
 
@@ -78,7 +78,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return _pairwise(x1, x2, p, eps, keepdim)
 
 
-@functional(name="pairwise_distance", guard=True, namesake_of=pairwise_distance)
+@functional(name="pairwise_distance", guard=True, variant=("namesake", pairwise_distance))
 def _functional_pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
@@ -114,7 +114,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     return _all_pairs(input, p)
 
 
-@functional(name="pdist", guard=True, namesake_of=pdist)
+@functional(name="pdist", guard=True, variant=("namesake", pdist))
 def _functional_pdist(input: Tensor, p: float = 2) -> Tensor:
     """Return the distance of order `p` between every two rows of a matrix: (0, 1), (0, 2), ..., (1, 2), ...
 

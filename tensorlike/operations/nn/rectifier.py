@@ -72,7 +72,7 @@ _relu = undispatched(relu)
 _relu_into = undispatched(TensorType.relu_)
 
 
-@composite(guard=False, name="relu_", inplace_of=relu)
+@composite(guard=False, name="relu_", variant=("inplace", relu))
 def _relu_inplace(input: Tensor) -> Tensor:
     """Write `relu(input)` into `input`, and return it.
 
@@ -83,7 +83,7 @@ def _relu_inplace(input: Tensor) -> Tensor:
     return _relu_into(input)
 
 
-@functional(name="relu", namesake_of=relu)
+@functional(name="relu", variant=("namesake", relu))
 def _functional_relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Rectified linear unit: max(input, 0), element by element.
 
@@ -95,7 +95,7 @@ def _functional_relu(input: Tensor, inplace: bool = False) -> Tensor:
     return _relu_into(input) if inplace else _relu(input)
 
 
-@functional(name="relu_", inplace_of=_functional_relu)
+@functional(name="relu_", variant=("inplace", _functional_relu))
 def _functional_relu_(input: Tensor) -> Tensor:
     """Write `relu(input)` into `input`, and return it.
 
@@ -133,7 +133,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     return (_threshold_into if inplace else _threshold)(input, threshold, value)
 
 
-@functional(inplace_of=threshold)
+@functional(variant=("inplace", threshold))
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """Write `threshold(input, threshold, value)` into `input`, and return it.
 
@@ -195,7 +195,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     return (_hardtanh_into if inplace else _hardtanh)(input, min_val, max_val)
 
 
-@functional(inplace_of=hardtanh)
+@functional(variant=("inplace", hardtanh))
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """Write `hardtanh(input, min_val, max_val)` into `input`, and return it.
 
@@ -254,7 +254,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return (_leaky_relu_into if inplace else _leaky_relu)(input, negative_slope)
 
 
-@functional(inplace_of=leaky_relu)
+@functional(variant=("inplace", leaky_relu))
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """Write `leaky_relu(input, negative_slope)` into `input`, and return it.
 
@@ -433,7 +433,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return input.where(input > 0, input * slope)
 
 
-@functional(name="prelu", guard=True, namesake_of=prelu)
+@functional(name="prelu", guard=True, variant=("namesake", prelu))
 def _functional_prelu(input: Tensor, weight: Tensor) -> Tensor:
     """Return the elements of `input`, negative ones times `weight`: one number, or one for each channel.
 

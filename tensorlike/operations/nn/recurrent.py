@@ -52,7 +52,7 @@ def _by_operations(compute: Callable[[list[Any]], Any], operands: Sequence[Any],
 # -------------------------------------------------------------------------------------------------------------- layers
 
 
-@internal(several=True)
+@internal(outputs=True)
 def recurrent_layer(
     xp: Namespace, operands: Sequence[Array], kind: str, names: tuple[str, ...], sizes: list[int], reverse: bool,
     keep: bool,
@@ -64,7 +64,7 @@ def recurrent_layer(
     return _as_operand((out, *rest), w.input, 1 + _STATES[kind])
 
 
-@internal(differentiable=False, several=True)
+@internal(differentiable=False, outputs=True)
 def recurrent_layer_grad(
     xp: Namespace, operands: Sequence[Array], grads: Sequence[Array], results: Sequence[Array], kind: str,
     names: tuple[str, ...], sizes: list[int], reverse: bool, of_input: bool,
@@ -107,7 +107,7 @@ def rnn_cell(xp: Namespace, operands: Sequence[Array], kind: str, names: tuple[s
     return _after_step(xp, operands, kind, names)[0]  # type: ignore[no-any-return]
 
 
-@internal(several=True)
+@internal(outputs=True)
 def gated_cell(xp: Namespace, operands: Sequence[Array], kind: str, names: tuple[str, ...]) -> Any:
     """Run one step; return two saved values, and the states after it."""
     found = _after_step(xp, operands, kind, names)

@@ -328,7 +328,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return _unshuffled(input, downscale_factor)
 
 
-@composite(name="pixel_shuffle", namesake_of=pixel_shuffle)
+@composite(name="pixel_shuffle", variant=("namesake", pixel_shuffle))
 def _pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Rearrange r * r channels into pixels: enlarge images by `upscale_factor` r.
 
@@ -338,7 +338,7 @@ def _pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return _shuffled(input, upscale_factor)
 
 
-@composite(name="pixel_unshuffle", namesake_of=pixel_unshuffle)
+@composite(name="pixel_unshuffle", variant=("namesake", pixel_unshuffle))
 def _pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Rearrange pixels into r * r channels: shrink images by `downscale_factor` r.
 

@@ -59,7 +59,7 @@ def _log_sum(xp: Namespace, values: Array) -> Array:
     return xp.log(xp.exp(values - largest).sum(axis=-1)) + largest[..., 0]
 
 
-@internal(several=("loss", "alpha"))
+@internal(outputs=("loss", "alpha"))
 def ctc_losses(
     xp: Namespace, log_probs: Array, labels: Array, input_lengths: Array, target_lengths: Array, blank: int,
     zero_infinity: bool,

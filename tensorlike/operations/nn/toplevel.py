@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -14,15 +13,15 @@ from . import activation, adaptive_pooling, average_pooling, convolution, normal
 from .declaring import written_out
 
 
-def _again(function: Any, *, guard: bool = False, inplace_of: Callable[..., Any] | None = None) -> Any:
+def _again(function: Any, *, guard: bool = False, variant: tuple[str, Any] | None = None) -> Any:
     """Publish `function` in `tensorlike`, as a function of its own; return that."""
     source: Any = undispatched(function)
     copy = FunctionType(source.__code__, source.__globals__, source.__name__, source.__defaults__, source.__closure__)
     copy.__kwdefaults__ = source.__kwdefaults__
     copy.__annotations__ = source.__annotations__
     copy.__doc__ = source.__doc__.replace("tl.nn.functional.", "tl.")
-    relation = {"namesake_of": function} if inplace_of is None else {"inplace_of": inplace_of}
-    return composite(copy, guard=guard, random=function.operation.random, **relation)
+    variant = variant or ("namesake", function)
+    return composite(copy, guard=guard, random=function.operation.random, variant=variant)
 
 
 conv1d, conv2d, conv3d = map(_again, (convolution.conv1d, convolution.conv2d, convolution.conv3d))
@@ -37,7 +36,7 @@ for _function in (
     _again(_function, guard=True)
 
 
-@composite(guard=False, namesake_of=rectifier.threshold)
+@composite(guard=False, variant=("namesake", rectifier.threshold))
 def threshold(input: Tensor, threshold: float, value: float, *, out: Tensor | None = None) -> Tensor:
     """Return the elements of `input` that are above `threshold`, and `value` in place of the others.
 
@@ -48,7 +47,7 @@ def threshold(input: Tensor, threshold: float, value: float, *, out: Tensor | No
     return written_out("threshold", found, out, input, exact=False)
 
 
-@tensor_method(composite=False, namesake_of=rectifier.hardshrink)
+@tensor_method(guard=False, variant=("namesake", rectifier.hardshrink))
 def hardshrink(self: Tensor, lambd: float = 0.5) -> Tensor:
     """Return the elements of this tensor, zero in place of those from `-lambd` to `lambd`.
 
@@ -58,7 +57,7 @@ def hardshrink(self: Tensor, lambd: float = 0.5) -> Tensor:
     return undispatched(rectifier.hardshrink)(self, lambd)
 
 
-@composite(guard=False, namesake_of=activation.celu)
+@composite(guard=False, variant=("namesake", activation.celu))
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     """Return the elements of `input`, and `alpha * expm1(input / alpha)` in place of negative ones.
 
@@ -68,7 +67,7 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     return undispatched(activation.celu)(input, alpha)
 
 
-@composite(guard=False, namesake_of=activation.selu)
+@composite(guard=False, variant=("namesake", activation.selu))
 def selu(input: Tensor) -> Tensor:
     """Return the scaled elu of `input`, with the constants that keep mean and variance through deep networks.
 
@@ -78,7 +77,7 @@ def selu(input: Tensor) -> Tensor:
     return undispatched(activation.selu)(input)
 
 
-@composite(random="training", namesake_of=activation.rrelu)
+@composite(random="training", variant=("namesake", activation.rrelu))
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
     """Return the elements of `input`, negative ones times a slope, drawn between `lower` and `upper` when `training`.
 
@@ -88,10 +87,10 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     return undispatched(activation.rrelu)(input, lower, upper, training)
 
 
-_again(rectifier.threshold_, inplace_of=threshold)
-_again(activation.celu_, inplace_of=celu)
-_again(activation.selu_, inplace_of=selu)
-_again(activation.rrelu_, guard=True, inplace_of=rrelu)
+_again(rectifier.threshold_, variant=("inplace", threshold))
+_again(activation.celu_, variant=("inplace", celu))
+_again(activation.selu_, variant=("inplace", selu))
+_again(activation.rrelu_, guard=True, variant=("inplace", rrelu))
 
 
 _adaptive = undispatched(adaptive_pooling.adaptive_max_pool1d)
@@ -110,7 +109,7 @@ def _max_pool(count: int, function: Any) -> Any:
     summary, _, rest = inspect.cleandoc(function.__doc__).partition("\n\n")
     example = rest[rest.index(">>>") :].replace("tl.nn.functional.", "tl.")
     max_pool.__doc__ = f"{summary}\n\n`nn.functional.{name}`, without the indices.\n\n{example}"
-    return composite(max_pool, name=name, guard=False, namesake_of=function)
+    return composite(max_pool, name=name, guard=False, variant=("namesake", function))
 
 
 max_pool1d = _max_pool(1, pooling.max_pool1d)
@@ -118,7 +117,7 @@ max_pool2d = _max_pool(2, pooling.max_pool2d)
 max_pool3d = _max_pool(3, pooling.max_pool3d)
 
 
-@composite(guard=False, namesake_of=pooling.max_pool1d_with_indices)
+@composite(guard=False, variant=("namesake", pooling.max_pool1d_with_indices))
 def max_pool1d_with_indices(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:

@@ -105,7 +105,7 @@ def _in_place(of: Any, run: Callable[..., Any], shape_of: Callable[..., tuple[in
     >>> tl.{name}(tl.ones(1, 3), 1.0, True)
     tensor([[0., 0., 0.]])
     """
-    composite(write, name=name, guard=False, inplace_of=of, random=("train", "p"))
+    composite(write, name=name, guard=False, variant=("inplace", of), random=("train", "p"))
 
 
 _in_place(dropout, functions.dropped, _elements)

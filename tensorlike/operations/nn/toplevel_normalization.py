@@ -15,7 +15,7 @@ from .declaring import array_of, check_parameters, need_float, written_out
 from .separable import keeping_format
 
 
-@composite(guard=False, namesake_of=normalization.layer_norm)
+@composite(guard=False, variant=("namesake", normalization.layer_norm))
 def layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
     cudnn_enable: bool = True,
@@ -48,7 +48,7 @@ def native_layer_norm(
     return output, mean, rstd
 
 
-@composite(namesake_of=normalization.group_norm)
+@composite(variant=("namesake", normalization.group_norm))
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
     cudnn_enabled: bool = True,

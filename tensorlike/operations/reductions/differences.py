@@ -224,7 +224,7 @@ def diff(
     return found if out is None else write_out("diff", out, found._tl_data, input, prepend, append)
 
 
-@tensor_method(name="diff", linear_in=("self", "prepend", "append"), namesake_of=diff)
+@tensor_method(name="diff", linear_in=("self", "prepend", "append"), variant=("namesake", diff))
 def _diff_method(
     self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:

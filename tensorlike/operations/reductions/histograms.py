@@ -144,7 +144,7 @@ def _check_bins(count: int, dim: int) -> int:
     return int(count)
 
 
-@primitive(out=True, several=("hist", "bin_edges"))
+@primitive(out=True, outputs=("hist", "bin_edges"))
 def histogram(
     xp: Namespace, input: Array, bins: Array | Number = 100, *, range: Sequence[float] | None = None,
     weight: Array | None = None, density: bool = False,
@@ -191,7 +191,7 @@ derivatives(
 )
 
 
-@internal(several=True)
+@internal(outputs=True)
 def _of_points(
     xp: Namespace, input: Array, counts: Sequence[int] | None, edges: Sequence[Array], range: Any, weight: Array | None,
     density: bool,

@@ -101,7 +101,7 @@ derivatives(amax, input=_shared)
 derivatives(amin, input=_shared)
 
 
-@primitive(several=("min", "max"), out=True)
+@primitive(outputs=("min", "max"), out=True)
 def aminmax(xp: Namespace, input: Array, *, dim: int | None = None, keepdim: bool = False) -> tuple[Array, Array]:
     """Return the smallest and the largest elements, along `dim` or overall, as a named tuple (min, max).
 
@@ -166,13 +166,13 @@ def _extreme_along(
     return ufunc.reduce(input, dim, None, None, keepdim), indices
 
 
-@internal(name="max", several=("values", "indices"), out=True)
+@internal(name="max", outputs=("values", "indices"), out=True)
 def _max_along(xp: Namespace, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """Return the largest elements along `dim` and their indices."""
     return _extreme_along(xp, xp.maximum, "argmax", "max", input, dim, keepdim)
 
 
-@internal(name="min", several=("values", "indices"), out=True)
+@internal(name="min", outputs=("values", "indices"), out=True)
 def _min_along(xp: Namespace, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """Return the smallest elements along `dim` and their indices."""
     return _extreme_along(xp, xp.minimum, "argmin", "min", input, dim, keepdim)

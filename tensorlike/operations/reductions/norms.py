@@ -227,7 +227,7 @@ def renorm(input: Tensor, p: Number, dim: int, maxnorm: Number, *, out: Tensor |
     return found if out is None else write_out("renorm", out, found._tl_data, input, rule="exact")
 
 
-@tensor_method(inplace_of=renorm)
+@tensor_method(variant=("inplace", renorm))
 def renorm_(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     """Scale each slice along `dim` whose `p`-norm exceeds `maxnorm` down to that norm, in place; return the tensor.
 
@@ -240,7 +240,7 @@ def renorm_(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     return self.copy_(renorm(original, p, dim, maxnorm))
 
 
-@tensor_method(name="renorm", namesake_of=renorm)
+@tensor_method(name="renorm", variant=("namesake", renorm))
 def _renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     """Return this tensor with each slice along `dim` whose `p`-norm exceeds `maxnorm` scaled down to that norm.
 

@@ -138,7 +138,7 @@ def _running(xp: Namespace, ufunc: Any, function: str, input: Array, dim: int) -
     return values, xp.maximum.accumulate(xp.where(reached, places, xp.zeros((), _INT64)), axis)
 
 
-@primitive(several=("values", "indices"), out=True)
+@primitive(outputs=("values", "indices"), out=True)
 def cummax(xp: Namespace, input: Array, dim: int) -> tuple[Array, Array]:
     """Return the running maxima along `dim` and their indices, the last of equal ones; NaN counts as the largest.
 
@@ -150,7 +150,7 @@ def cummax(xp: Namespace, input: Array, dim: int) -> tuple[Array, Array]:
     return _running(xp, xp.maximum, "cummax", input, dim)
 
 
-@primitive(several=("values", "indices"), out=True)
+@primitive(outputs=("values", "indices"), out=True)
 def cummin(xp: Namespace, input: Array, dim: int) -> tuple[Array, Array]:
     """Return the running minima along `dim` and their indices, the last of equal ones; NaN counts as the smallest.
 

@@ -163,7 +163,7 @@ def std(
 derivatives(std, input=_deviation_backward)
 
 
-@primitive(several=True, method=False)
+@primitive(outputs=True, method=False)
 def var_mean(
     xp: Namespace, input: Array, dim: int | Sequence[int] | bool | None = None, unbiased: bool | None = None,
     keepdim: bool = False, *, correction: float | None = None,
@@ -186,7 +186,7 @@ derivatives(
 )
 
 
-@primitive(several=True, method=False)
+@primitive(outputs=True, method=False)
 def std_mean(
     xp: Namespace, input: Array, dim: int | Sequence[int] | bool | None = None, unbiased: bool | None = None,
     keepdim: bool = False, *, correction: float | None = None,
@@ -267,13 +267,13 @@ def _median_all(xp: Namespace, function: str, input: Array, skip_nan: bool) -> A
     return line[_middle(xp, line, skip_nan)].reshape(())
 
 
-@internal(name="median", several=("values", "indices"), out=True)
+@internal(name="median", outputs=("values", "indices"), out=True)
 def _median_dim(xp: Namespace, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """Return the medians along `dim` and their indices."""
     return _median_along(xp, "median", input, dim, keepdim, False)
 
 
-@internal(name="nanmedian", several=("values", "indices"), out=True)
+@internal(name="nanmedian", outputs=("values", "indices"), out=True)
 def _nanmedian_dim(xp: Namespace, input: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
     """Return the medians of the elements along `dim` that are not NaN, and their indices."""
     return _median_along(xp, "nanmedian", input, dim, keepdim, True)
@@ -381,7 +381,7 @@ def _inserted(xp: Namespace, lines: Any) -> Any:
     return order
 
 
-@primitive(several=("values", "indices"), out=True)
+@primitive(outputs=("values", "indices"), out=True)
 def mode(xp: Namespace, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     """Return the most frequent elements along `dim`, the smallest of several, and where each occurs last.
 

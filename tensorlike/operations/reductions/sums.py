@@ -344,7 +344,7 @@ derivatives(
 _sum_to = undispatched(_summed_to)
 
 
-@tensor_method(composite=False, linear_in=("self",))
+@tensor_method(guard=False, linear_in=("self",))
 def sum_to_size(self: Tensor, *size: int, **keywords: Any) -> Tensor:
     """Sum the tensor to the shape `size`, undoing broadcasting (unbroadcast).
 

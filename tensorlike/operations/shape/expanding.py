@@ -83,7 +83,7 @@ derivatives(expand, input=lambda grad: grad)
 _expand: Callable[..., Tensor] = undispatched(expand)
 
 
-@tensor_method(composite=False, linear_in=("self",))
+@tensor_method(guard=False, linear_in=("self",))
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """Return a view of this tensor expanded to the shape of `other`.
 
@@ -196,7 +196,7 @@ def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     return _tiled(input, dims)
 
 
-@tensor_method(name="tile", composite=False, linear_in=("self",), namesake_of=tile)
+@tensor_method(name="tile", guard=False, linear_in=("self",), variant=("namesake", tile))
 def _tile(self: Tensor, *dims: int, **keywords: Any) -> Tensor:
     """Return `dims` copies of this tensor side by side along its last dimensions.
 

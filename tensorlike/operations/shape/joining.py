@@ -252,7 +252,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 # ----------------------------------------------------------------------------------------------------------- splitting
 
 
-@internal(name="split", several=True, view=True)
+@internal(name="split", outputs=True, view=True)
 def _split(xp: Namespace, input: Array, sizes: Sequence[int], dim: int) -> Tensor:
     """Return the parts of `input` of the given sizes along a dimension, as views."""
     start = 0
@@ -321,7 +321,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     return _parts(require_tensor("split", tensor, "tensor"), split_size_or_sections, dim)
 
 
-@tensor_method(name="split", composite=False, linear_in=("self",), namesake_of=split)
+@tensor_method(name="split", guard=False, linear_in=("self",), variant=("namesake", split))
 def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split this tensor along `dim` into views of one size, except the last, or of given sizes.
 
@@ -363,7 +363,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return _parts(input, size, where)
 
 
-@primitive(several=True, view=True)
+@primitive(outputs=True, view=True)
 def unbind(xp: Namespace, input: Array, dim: int = 0) -> tuple[Array, ...]:
     """Remove dimension `dim`; return a tuple of views, one for each index.
 

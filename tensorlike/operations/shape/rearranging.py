@@ -182,7 +182,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     return undispatched(_as_strided)(tensor, layout_of(array), geometry_of(view, array), writable(view, storage))
 
 
-@tensor_method(composite=False, inplace_view_of=as_strided, inplace_function=True)
+@tensor_method(guard=False, variant=("inplace view", as_strided), inplace_function=True)
 def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """Make this tensor a view of its memory with the given shape, strides and offset, and return it.
 

@@ -50,7 +50,7 @@ derivatives(clone, input=lambda grad: grad)
 _clone: Callable[..., Tensor] = undispatched(clone)
 
 
-@tensor_method(composite=False, linear_in=("self",))
+@tensor_method(guard=False, linear_in=("self",))
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """Return this tensor if it is contiguous in memory, else a contiguous copy.
 
@@ -187,7 +187,7 @@ def view(self: Tensor, dtype: Dtype) -> Tensor: ...
 def view(self: Tensor, *size: int) -> Tensor: ...
 @overload
 def view(self: Tensor, size: Sequence[int]) -> Tensor: ...
-@tensor_method(composite=False, linear_in=("self",))
+@tensor_method(guard=False, linear_in=("self",))
 def view(self: Tensor, *shape: Any, dtype: Dtype | None = None, size: Any = None) -> Tensor:
     """Return a view of this tensor: `view(*shape)` of another shape, `view(dtype)` of the same bits as another dtype.
 
@@ -217,7 +217,7 @@ def view(self: Tensor, *shape: Any, dtype: Dtype | None = None, size: Any = None
     return _view_as_shape(self, inferred(wanted, array.size))
 
 
-@tensor_method(composite=False, linear_in=("self",))
+@tensor_method(guard=False, linear_in=("self",))
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """Return a view of this tensor in the shape of `other`.
 
@@ -228,7 +228,7 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
     return _view_as_shape(self, inferred(require_tensor("view_as", other, "other")._tl_data.shape, self._tl_data.size))
 
 
-@tensor_method(composite=False, linear_in=("self",))
+@tensor_method(guard=False, linear_in=("self",))
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """Return the elements of this tensor in the shape of `other`: a view where possible, else a copy.
 
@@ -401,7 +401,7 @@ def _conj(tensor: Tensor) -> Tensor:
     return undispatched(TensorType.conj)(tensor) if tensor._tl_data.dtype.kind == "c" else tensor
 
 
-@tensor_property(linear=True)
+@tensor_property(linear_in=("self",))
 def T(self: Tensor) -> Tensor:
     """A view with the dimensions in reverse order; meant for matrices, and deprecated for other than two dimensions."""
     ndim = self._tl_data.ndim
@@ -432,19 +432,19 @@ def _matrices(self: Tensor, name: str) -> Tensor:
     return _transpose(self, -2, -1)
 
 
-@tensor_property(linear=True)
+@tensor_property(linear_in=("self",))
 def mT(self: Tensor) -> Tensor:
     """A view with the last two dimensions exchanged."""
     return _matrices(self, "mT")
 
 
-@tensor_property(linear=True)
+@tensor_property(linear_in=("self",))
 def mH(self: Tensor) -> Tensor:
     """The matrices in the last two dimensions, transposed and conjugated."""
     return _conj(_matrices(self, "mH"))
 
 
-@tensor_property(linear=True)
+@tensor_property(linear_in=("self",))
 def H(self: Tensor) -> Tensor:
     """This matrix transposed and conjugated."""
     ndim = self._tl_data.ndim

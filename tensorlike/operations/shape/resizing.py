@@ -26,7 +26,7 @@ def numel(input: Tensor) -> int:
     return int(require_tensor("numel", input)._tl_data.size)
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def nelement(self: Tensor) -> int:
     """Return the number of elements, as `numel` does.
 

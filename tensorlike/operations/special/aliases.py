@@ -11,7 +11,7 @@ from tensorlike.tensor.types import Tensor
 from ..reductions import softmax as functions
 
 
-@composite(namespace="tensorlike.special", namesake_of=functions.softmax)
+@composite(namespace="tensorlike.special", variant=("namesake", functions.softmax))
 def softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
     """Return the softmax along `dim`: exponentials divided by their sum.
 
@@ -23,7 +23,7 @@ def softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
     return functions.softmax(input, dim, dtype=dtype)
 
 
-@composite(namespace="tensorlike.special", namesake_of=functions.log_softmax)
+@composite(namespace="tensorlike.special", variant=("namesake", functions.log_softmax))
 def log_softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tensor:
     """Return the logarithm of `softmax` along `dim`, computed without overflow.
 
@@ -35,7 +35,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Dtype | None = None) -> Tenso
     return functions.log_softmax(input, dim, dtype=dtype)
 
 
-@composite(namespace="tensorlike.special", namesake_of=functions.logsumexp)
+@composite(namespace="tensorlike.special", variant=("namesake", functions.logsumexp))
 def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Return the logarithm of the sum of exponentials over the dimensions `dim`, computed without overflow.
 

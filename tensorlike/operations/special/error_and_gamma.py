@@ -148,7 +148,7 @@ def _order(n: int) -> int:
     return order
 
 
-@composite(aliases=("special.polygamma",), guard=False, namesake_of=_polygamma)
+@composite(aliases=("special.polygamma",), guard=False, variant=("namesake", _polygamma))
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the n-th derivative of the digamma function of each element.
 

@@ -267,7 +267,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 # ------------------------------------------------------------------------------------------------ to Python and NumPy
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def item(self: Tensor) -> int | float | bool:
     """Return the one element as a Python number.
 
@@ -287,7 +287,7 @@ def _host(self: Any) -> np.ndarray[Any, Any]:
     return found
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def tolist(self: Tensor) -> list[Any]:
     """Return the elements as nested lists of Python numbers; a number for a zero-dimensional tensor.
 
@@ -298,7 +298,7 @@ def tolist(self: Tensor) -> list[Any]:
     return found
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     """Return the tensor as a NumPy array that shares its memory.
 
@@ -322,7 +322,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     return _host(self)
 
 
-@tensor_method(name="__array__", composite=False, differentiable=False)
+@tensor_method(name="__array__", guard=False, differentiable=False)
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
     """Return the tensor as a NumPy array, for `numpy.asarray`."""
     array: np.ndarray[Any, Any] = undispatched(numpy)(self)
@@ -333,7 +333,7 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
     return array.copy() if copy else array
 
 
-@tensor_method(name="__array_wrap__", composite=False)
+@tensor_method(name="__array_wrap__", guard=False)
 def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
     """Return the result of a NumPy function on this tensor as a tensor: `tensor * array` and `numpy.sin(tensor)`."""
     found = np.asarray(array)
@@ -358,7 +358,7 @@ def _python_number(name: str, what: str, convert: Any) -> None:
     method.__doc__ = f"Return the one element as a Python {what}."
     method.__name__ = name
     method.__annotations__["return"] = what
-    tensor_method(method, name=name, composite=False, differentiable=False)
+    tensor_method(method, name=name, guard=False, differentiable=False)
 
 
 _python_number("__float__", "float", float)
@@ -366,7 +366,7 @@ _python_number("__int__", "int", int)
 _python_number("__complex__", "complex", complex)
 
 
-@tensor_method(name="__bool__", composite=False, aliases=("__nonzero__",), differentiable=False)
+@tensor_method(name="__bool__", guard=False, aliases=("__nonzero__",), differentiable=False)
 def _bool(self: Tensor) -> bool:
     """Return the truth of the one element.
 
@@ -382,7 +382,7 @@ def _bool(self: Tensor) -> bool:
     return bool(_host(self).reshape(-1)[0])
 
 
-@tensor_method(name="__index__", composite=False, differentiable=False)
+@tensor_method(name="__index__", guard=False, differentiable=False)
 def _index(self: Tensor) -> int:
     """Return the one element, which must be an integer, as an index."""
     if self._tl_data.size != 1 or self._tl_data.dtype.kind not in "iub":

@@ -16,7 +16,7 @@ from tensorlike.autograd.tensor_base import TensorBase, move_state
 from tensorlike.dispatch import core
 
 from ..backends import backend_of, device_of
-from ..declarations.declare import tensor_method
+from ..declarations.declare import incomparable, tensor_method
 from ..device import device as Device
 from ..dtypes import default_complex, default_float, dtype_of
 from ..history import set_requires_grad
@@ -86,7 +86,7 @@ def _described_inside_handler(args: tuple[Any, ...]) -> Any:
     return describe(args[0]) if inside else NotImplemented
 
 
-@tensor_method(name="__repr__", comparable=False, composite=False, short_circuit=_described_inside_handler)
+@tensor_method(name="__repr__", guard=False, short_circuit=_described_inside_handler)
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
     """Return the text of the tensor: its elements, its dtype, device and history where these are not the defaults, and
     the attributes that a subclass declares (`__tensor_attributes__`).
@@ -94,7 +94,7 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
     return describe(self)
 
 
-@tensor_method(name="__format__", composite=False, comparable=False)
+@tensor_method(name="__format__", guard=False)
 def _format(self: Tensor, format_spec: str) -> str:
     """Return the one element of a zero-dimensional tensor formatted; any other tensor as text.
 
@@ -105,7 +105,7 @@ def _format(self: Tensor, format_spec: str) -> str:
     return object.__format__(self, format_spec)
 
 
-@tensor_method(name="__len__", composite=False, differentiable=False)
+@tensor_method(name="__len__", guard=False, differentiable=False)
 def _len(self: Tensor) -> int:
     """Return the size of the first dimension.
 
@@ -160,7 +160,7 @@ def _dir(self: Tensor) -> list[str]:
 Tensor.__dir__ = _dir  # type: ignore[method-assign, assignment]
 
 
-@tensor_method(name="__deepcopy__", composite=False)
+@tensor_method(name="__deepcopy__", guard=False)
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """Return a copy with its own memory, for `copy.deepcopy`: the type and the attributes come along.
 
@@ -170,11 +170,14 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     return deepcopy_tensor(self, memo)  # type: ignore[no-any-return]
 
 
-@tensor_method(name="__reduce_ex__", composite=False, comparable=False)
+@tensor_method(name="__reduce_ex__", guard=False)
 def _reduce_ex(self: Tensor, proto: Any) -> Any:
     """Return the state for pickle: elements, requires_grad, type and attributes."""
 
     return reduce_tensor(self)
+
+
+incomparable(_repr, _format, _reduce_ex)
 
 
 def as_subclass(self: Tensor, cls: type[Subclass]) -> Subclass:

@@ -36,7 +36,7 @@ class DLDeviceType(IntEnum):
 # ---------------------------------------------------------------------------------------------------------------- out
 
 
-@tensor_method(name="__dlpack__", composite=False)
+@tensor_method(name="__dlpack__", guard=False)
 def _dlpack(
     self: Tensor, *, stream: Any = -1, max_version: tuple[int, int] | None = None,
     dl_device: tuple[int, int] | None = None, copy: bool | None = None,
@@ -75,7 +75,7 @@ def _dlpack(
     return capsule
 
 
-@tensor_method(name="__dlpack_device__", composite=False)
+@tensor_method(name="__dlpack_device__", guard=False)
 def _dlpack_device(self: Tensor) -> tuple[IntEnum, int]:
     """Return DLPack's type and index of this tensor's device.
 

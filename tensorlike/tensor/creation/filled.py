@@ -413,7 +413,7 @@ def _new(
     return finish(_made(name, checked_size(size, name), wanted, where, value), requires_grad)
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def new(self: Tensor, *data: object, device: Device | str | None = None, **keywords: Any) -> Tensor:
     """Return a tensor of the dtype and device of this one: uninitialised for sizes, or made of one sequence.
 
@@ -431,7 +431,7 @@ def new(self: Tensor, *data: object, device: Device | str | None = None, **keywo
     return new_tensor_like(data, keywords, self._tl_data.dtype, device_of(self._tl_data))
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def new_zeros(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
@@ -448,7 +448,7 @@ def new_zeros(
     return _new("new_zeros", self, size, 0, dtype, device, requires_grad)
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def new_ones(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
@@ -465,7 +465,7 @@ def new_ones(
     return _new("new_ones", self, size, 1, dtype, device, requires_grad)
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def new_empty(
     self: Tensor, *size: int, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, **keywords: Any,
@@ -482,7 +482,7 @@ def new_empty(
     return _new("new_empty", self, size, None, dtype, device, requires_grad)
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def new_full(
     self: Tensor, size: Any, fill_value: Number, *, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,
@@ -498,7 +498,7 @@ def new_full(
     return _new("new_full", self, _sequence("new_full", size), fill_value, dtype, device, requires_grad)
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def new_tensor(
     self: Tensor, data: object, *, dtype: Dtype | None = None, device: Device | str | None = None,
     requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,

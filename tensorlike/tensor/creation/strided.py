@@ -63,7 +63,7 @@ def empty_strided(
     return _strided("empty_strided", size, stride, wanted, device, layout, requires_grad)
 
 
-@tensor_method(composite=False, differentiable=False)
+@tensor_method(guard=False, differentiable=False)
 def new_empty_strided(
     self: Tensor, size: Sequence[int], stride: Sequence[int], dtype: Dtype | None = None,
     device: Device | str | None = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False,

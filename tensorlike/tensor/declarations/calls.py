@@ -156,7 +156,7 @@ def elementwise_operands(d: Declaration, parameters: Sequence[Parameter]) -> lis
     The native core answers such calls, and large ones are cut over threads.
     """
     operands = operands_of(parameters)
-    if not d.elementwise or d.several or d.fast_kinds is None:
+    if not d.elementwise or d.outputs or d.fast_kinds is None:
         return None
     if not 1 <= len(operands) <= 2 or any(p.operand != ONE for p in operands):
         return None
@@ -181,7 +181,7 @@ def promoting(d: Declaration, name: str, parameters: Sequence[Parameter]) -> Cal
     promotion = d.promotion
     assert promotion is not None
     rule = promotion.rule
-    chosen = [p for p in operands_of(parameters) if d.promoted is None or p.name in d.promoted]
+    chosen = operands_of(parameters)
     many = [parameters.index(p) for p in chosen if p.operand == MANY]
     if many:
         (place,) = many[:1]
@@ -278,14 +278,14 @@ class _Large:
         self.applies = operands is not None and isinstance(d.fast_kernel, str)
         self.ufunc: Any = getattr(np, d.fast_kernel) if isinstance(d.fast_kernel, str) else None
         self.kinds = d.fast_kinds
-        self.boolean, self.weak = d.boolean, d.weak_numbers
+        self.boolean = self.applies and d.boolean
         self.places = [parameters.index(p) for p in operands or ()]
         self.options = [(i, p.default) for i, p in enumerate(parameters) if p.default is not MISSING]
 
     def fits(self, arrays: list[Any]) -> bool:
         """Return whether the ufunc alone is what the kernel computes, of arrays that have been promoted."""
         first = arrays[self.places[0]]
-        weak = _FLOATS if self.weak and first.dtype.kind == "f" else ()
+        weak = _FLOATS if first.dtype.kind == "f" else ()
         operands = [arrays[place] for place in self.places]
         return (
             all((type(a) is _ndarray and a.dtype is first.dtype) or type(a) in weak for a in operands)
@@ -431,7 +431,7 @@ def finishing(d: Declaration, parameters: tuple[Parameter, ...], name: str) -> C
     has_out = bool(parameters) and parameters[-1].name == "out"
     disjoint = [place for place, p in enumerate(parameters) if p.name in (d.disjoint or ())]
     out_rules = d.out_rules()
-    several, view, plain_result = bool(d.several), d.view, d.plain_result
+    several, view, plain_result = bool(d.outputs), d.view, d.plain_result
     contiguous = not (d.view or d.own_layout)
     differentiable = d.differentiable
 

@@ -79,7 +79,6 @@ class Declaration(Operation):
         "_record",
         "_recorded",
         "annotations",
-        "boolean",
         "constant",
         "disjoint",
         "doc",
@@ -90,16 +89,13 @@ class Declaration(Operation):
         "number_first",
         "numbers_alone",
         "out",
+        "outputs",
         "overlapping",
         "own_layout",
         "plain_result",
-        "promoted",
         "promotion",
-        "several",
-        "takes_arrays",
         "ufunc",
         "variadic",
-        "weak_numbers",
         "write",
     )
 
@@ -107,12 +103,10 @@ class Declaration(Operation):
 
     def __init__(
         self, kernel: Callable[..., Any], *, name: str, namespace: str, ufunc: str | None, elementwise: bool,
-        promotion: Promotion | str | None, promoted: Sequence[str] | None, view: bool | str,
-        several: Sequence[str] | bool, plain_result: bool, variadic: str | None, weak_numbers: bool, out: bool | str,
-        write: Callable[..., None] | bool | str | None = None, fast_kernel: str | Callable[..., Any] | None = None,
-        own_layout: bool = False, boolean: bool = False, fast_kinds: str | None = None,
-        disjoint: Sequence[str] | None = (), overlapping: bool | str = False, numbers_alone: bool = False,
-        takes_arrays: bool = False,
+        promotion: Promotion | str | None, view: bool | str, outputs: Sequence[str] | bool, variadic: str | None,
+        out: bool | str, write: Callable[..., None] | bool | str | None,
+        fast_kernel: str | tuple[str, str] | Callable[..., Any] | None, own_layout: bool,
+        disjoint: Sequence[str] | None,
     ) -> None:  # fmt: skip
         # An array to the kernel is a tensor to the caller.
         published = {k: v.replace("Array", "Tensor") for k, v in kernel.__annotations__.items() if isinstance(v, str)}
@@ -128,30 +122,30 @@ class Declaration(Operation):
         self.ufunc = ufunc
         self.elementwise = elementwise
         self.promotion = None if promotion is None else self._promotion(promotion)
-        self.promoted = None if promoted is None else frozenset(promoted)
-        for parameter in (*(promoted or ()), *(disjoint or ()), *((variadic,) if variadic is not None else ())):
+        for parameter in (*(disjoint or ()), *((variadic,) if variadic is not None else ())):
             if all(p.name != parameter for p in parameters):
                 raise self.error(kernel, unknown_word("parameter", parameter, (p.name for p in parameters)))
-        #: Whether the elements of the result are booleans, whatever the dtype of the operands.
-        self.boolean = boolean
         self.view = view
-        self.several = several
-        self.plain_result = plain_result
+        self.outputs = outputs
+        #: Whether the kernel's result is no tensor, and returned as it is.
+        self.plain_result = kernel.__annotations__.get("return") == "bool"
         self.variadic = variadic
-        self.weak_numbers = weak_numbers
         self.out = out
         #: Whether the in-place form of an operation without a derivative has a gradient, which is zero.
         self.constant = False
         self.own_layout = own_layout or elementwise
         self.disjoint = None if disjoint is None else tuple(disjoint)
-        self.overlapping = overlapping
-        self.numbers_alone = numbers_alone
-        self.takes_arrays = takes_arrays
+        #: See `declare.takes_overlapping`.
+        self.overlapping: bool | str = False
+        #: Whether it computes numbers without a tensor among them.
+        self.numbers_alone = False
+        #: The kinds of dtype for which the fast kernel is the same, "" for all of them and None for none.
+        self.fast_kinds: str | None = None
+        if isinstance(fast_kernel, tuple):
+            fast_kernel, self.fast_kinds = fast_kernel
         #: The ufunc or function that is the same as the kernel with every option at its default, where there is one.
         self.fast_kernel = ufunc or fast_kernel
-        #: The kinds of dtype for which it is, "" for all of them and None for none.
-        self.fast_kinds = fast_kinds
-        if self.promotion is not None and fast_kinds is None:
+        if self.promotion is not None and self.fast_kinds is None:
             # A ufunc gives integers another dtype; a kernel need not.
             by_rule = self.promotion is not Promotion.FLOAT or self.fast_kernel
             self.fast_kinds = self.promotion.fast_kinds if by_rule else "fc"
@@ -169,6 +163,12 @@ class Declaration(Operation):
         """Return the error of what is declared in `function`: a kernel or a formula."""
         return declaration_error(function, self.full_name, message)
 
+    @property
+    def boolean(self) -> bool:
+        """Whether the fast kernel is a ufunc whose results are booleans, whatever the dtype of the operands."""
+        types = getattr(np, self.fast_kernel).types if isinstance(self.fast_kernel, str) else ("->",)
+        return all(loop[-1] == "?" or "O" in loop for loop in types)
+
     def _promotion(self, promotion: Promotion | str) -> Promotion:
         try:
             return Promotion.named(promotion)
@@ -177,9 +177,9 @@ class Declaration(Operation):
 
     def fields(self) -> Sequence[str]:
         """Return the names by which formulas ask for single results: `result0`, `result1`, ... in a plain tuple."""
-        if isinstance(self.several, bool):
-            return [f"result{number}" for number in range(9)] if self.several else ()
-        return self.several
+        if isinstance(self.outputs, bool):
+            return [f"result{number}" for number in range(9)] if self.outputs else ()
+        return self.outputs
 
     def check_formulas(self, formulas: Mapping[str, Callable[..., Any]]) -> None:
         """Raise TypeError for formulas of parameters that are no operands, or with names that a node does not have."""
@@ -245,7 +245,7 @@ class Declaration(Operation):
             "_tl_apply": apply,
             "_tl_release": release,
         }
-        if self.several:
+        if self.outputs:
             body |= {"_tl_outputs": None, "_tl_special": True}
         node: type[Node] = type(f"{title}Backward0", (Node,), body)
         register_node(self, node)
@@ -254,7 +254,7 @@ class Declaration(Operation):
 
     def record(self, result: Any, *operands: Any) -> Any:
         """Wrap a result that may need a history."""
-        if self.several:
+        if self.outputs:
             return self._record_several(result, operands)
         return self.recording()(result, *operands)
 
@@ -266,7 +266,7 @@ class Declaration(Operation):
 
     def packed_type(self) -> Any:
         """Return the type of the tuple that several results come in."""
-        return tuple if self.several is True else return_type(self.result_name, tuple(self.several))  # type: ignore[arg-type]
+        return tuple if self.outputs is True else return_type(self.result_name, tuple(self.outputs))  # type: ignore[arg-type]
 
     def _pack(self, tensors: list[Any]) -> Any:
         return self.packed_type()(tensors)
@@ -290,7 +290,7 @@ class Declaration(Operation):
 
     def record_view(self, result: Any, source: Tensor, *rest: Any) -> Tensor | tuple[Tensor, ...]:
         """Wrap a result that shares memory with `source`, or each of several."""
-        if self.several:
+        if self.outputs:
             tensors = [view_of(source, r, OF_MANY) for r in result]
         elif self.view == "maybe" and not _is_view(result, source._tl_data):
             return self.record(result, source, *rest) if self.differentiable else wrap(result)
@@ -299,7 +299,7 @@ class Declaration(Operation):
         if self.differentiable and source._tl_tracked and grad_enabled():
             node = self.making()(source, *rest)
             if node is not None:
-                if self.several:
+                if self.outputs:
                     node._tl_shape = tuple(r.shape for r in result)
                     node._tl_dtype = tuple(r.dtype for r in result)
                 else:
@@ -307,7 +307,7 @@ class Declaration(Operation):
                 for index, tensor in enumerate(tensors):
                     if tensor._tl_data.dtype.kind in DIFFERENTIABLE:
                         tensor._tl_edge = (node, index)
-        return tuple(tensors) if self.several else tensors[0]
+        return tuple(tensors) if self.outputs else tensors[0]
 
     def make_inplace(self, tensor: Any, *rest: Any) -> Any:
         """Return the node of an in-place operation that is about to overwrite `tensor`; None without a gradient."""
@@ -319,7 +319,7 @@ class Declaration(Operation):
         original = wrap(runtime.copied(tensor._tl_data) if name in recorded.names else tensor._tl_data)
         original._tl_edge = edge_of(tensor)
         original._tl_tracked = tensor._tl_tracked
-        if self.view or self.several:
+        if self.view or self.outputs:
             node = self.making()(original, *rest)
         else:
             edge = self.recording()(tensor._tl_data, original, *rest)._tl_edge

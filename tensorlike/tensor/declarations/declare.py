@@ -31,9 +31,9 @@ from tensorlike.dispatch.operation import Operation
 
 from .declaration import DECLARATIONS, Declaration
 from .declaration_errors import check_options
-from .forms import expand, implementation_of
+from .forms import attach_own_operator, expand, implementation_of
 from .promotion_rules import Promotion
-from .python_forms import composite, factory, tensor_method, tensor_property
+from .python_forms import composite, factory, incomparable, tensor_method, tensor_property
 
 if TYPE_CHECKING:
     from ..types import Tensor
@@ -50,13 +50,17 @@ __all__ = [
     "deprecated_orders",
     "derivatives",
     "factory",
+    "incomparable",
     "inplace_form",
     "internal",
     "internal_pointwise",
     "number_order",
+    "numbers_alone",
+    "own_operators",
     "pointwise",
     "primitive",
     "raw_derivatives",
+    "takes_overlapping",
     "tensor_method",
     "tensor_property",
     "undispatched",
@@ -68,130 +72,88 @@ INTERNAL = "tensorlike._internal"
 
 
 @overload
-def primitive(*, several: Sequence[str] | Literal[True], **options: Any) -> Declare[Any]: ...
-@overload
-def primitive(*, plain_result: Literal[True], **options: Any) -> Declare[Any]: ...
+def primitive(*, outputs: Sequence[str] | Literal[True], **options: Any) -> Declare[Any]: ...
 @overload
 def primitive(**options: Any) -> Declare[Tensor]: ...
-def primitive(
-    *, name: str | None = None, namespace: str = "tensorlike", ufunc: str | None = None, function: bool = True,
-    method: bool | str = True, inplace: bool = False, out: bool | str = False, operators: Sequence[str] = (),
-    inplace_operators: Sequence[str] = (), own_operators: Sequence[str] = (), own_inplace_operators: Sequence[str] = (),
-    own_of_overriding: Sequence[str] = (), aliases: Sequence[str] = (),
-    fast_kernel: str | Callable[..., Any] | None = None, elementwise: bool = False,
-    promotion: Promotion | str | None = None, promoted: Sequence[str] | None = None, view: bool | str = False,
-    several: Sequence[str] | bool = False, plain_result: bool = False, variadic: str | None = None,
-    weak_numbers: bool = True, differentiable: bool = True, write: Callable[..., None] | bool | str | None = None,
-    own_layout: bool = False, boolean: bool = False, fast_kinds: str | None = None, disjoint: Sequence[str] | None = (),
-    overlapping: bool | str = False, numbers_alone: bool = False, takes_arrays: bool = False, **facts: Any,
-) -> Declare[Any]:  # fmt: skip
+def primitive(**options: Any) -> Declare[Any]:
     """Declare an operation with a kernel on raw arrays; see the module's docstring.
+
+    A kernel whose annotation says that it returns a bool has no derivative.
 
     Args:
         name: The public name, that of the kernel unless given.
         namespace: Where the function is public, such as "tensorlike.linalg".
-        ufunc: The ufunc that is the whole kernel, by its name in NumPy; the kernel is its docstring alone then.
         function: Whether there is a function of that name.
         method: Whether there is a method; a string is the method's name.
         inplace: Whether there is an in-place method, whose name ends in an underscore.
         out: Whether the function takes `out=`; "cast", "exact", "joined" and "dtype" say how: see
             `Declaration.out_rules`.
-        operators: Operators of Tensor that types are asked about as the method: `x * y` is `Tensor.mul` to them.
-        inplace_operators: The same for the in-place method.
-        own_operators: Operators that types are asked about as themselves, as PyTorch has some.
-        own_inplace_operators: The same for in-place operators.
-        own_of_overriding: Operators that types are asked about as themselves if the left operand overrides, and as the
-            method if it does not, as PyTorch has one.
+        operators: Operators of Tensor that types are asked about as the method or, if Python's name says that they
+            work in place, as the in-place method: `x * y` is `Tensor.mul` to them.
         aliases: Other names of function and methods; one with a dot is a function in another namespace.
         fast_kernel: What an elementwise kernel is while its options are at their defaults: a ufunc by name, which the
-            native core runs, or a function of the raw operands, which it runs within formulas.
-        elementwise: Whether each element of the result is computed from the elements of the operands at its place.
+            native core runs, a pair of its name and the kinds of dtype for which it is, in place of the promotion's,
+            or a function of the raw operands, which the core runs within formulas.
         promotion: The rule that brings operands to one dtype: a `Promotion` or its value, None where there is none.
-        promoted: The operands that the rule is for, all of them unless given.
         view: True when the result shares memory with the first operand, "maybe" when it may.
-        several: The fields of a named tuple of results; True for a tuple of any length.
-        plain_result: Whether the kernel's result is returned as it is, a number or a tuple of numbers.
+        outputs: The fields of a named tuple of results; True for a tuple of any length.
         variadic: The parameter that the method takes as `*arguments`.
-        weak_numbers: Whether NumPy and PyTorch agree on what a Python number beside a tensor does.
         differentiable: Whether the result can have a gradient.
         write: True when the kernel writes into its first operand and returns nothing: it is given a copy, but in the
             in-place form, which must not copy a large tensor to touch a few elements. "all" when it writes every
             element, so that new memory serves for the copy. A second kernel that does so, where the first is another.
         own_layout: Whether results lie as the kernel leaves them, as those of elementwise operations do; they are
             contiguous otherwise, as PyTorch's.
-        boolean: Whether the elements of the result are booleans, as those of comparisons.
-        fast_kinds: The kinds of dtype that are left to NumPy there, in place of the promotion's.
         disjoint: The operands that must not share memory with the tensor that is written, the first operand or `out`;
             the others may be that tensor, but not overlap it. None when the in-place method allows that too.
-        overlapping: Whether the in-place method writes a tensor whose elements overlap, as after `expand`; a text when
-            it warns, of what else does so.
-        numbers_alone: Whether it computes numbers without a tensor among them.
-        takes_arrays: Whether its operators take NumPy arrays, which NumPy leaves to them.
         facts: Those of `Operation.declare`.
 
     Raises TypeError, which names the operation and the line, for an option that does not exist, an unknown promotion
-    and for a name in `promoted`, `disjoint` and `variadic` that is no parameter.
+    and for a name in `disjoint` and `variadic` that is no parameter.
     """
+    return _declaring(None, False, options)
 
+
+def _declaring(ufunc: str | None, elementwise: bool, options: dict[str, Any]) -> Declare[Any]:
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
-        check_options(kernel, "primitive", facts, primitive, Operation.declare)
-        d = Declaration(
-            kernel,
-            name=name or kernel.__name__,
-            namespace=namespace,
-            ufunc=ufunc,
-            elementwise=elementwise,
-            promotion=promotion,
-            promoted=promoted,
-            view=view,
-            several=several,
-            plain_result=plain_result,
-            variadic=variadic,
-            weak_numbers=weak_numbers,
-            out=out,
-            write=write,
-            fast_kernel=fast_kernel,
-            own_layout=own_layout,
-            boolean=boolean,
-            fast_kinds=fast_kinds,
-            disjoint=disjoint,
-            overlapping=overlapping,
-            numbers_alone=numbers_alone,
-            takes_arrays=takes_arrays,
-        )
-        d.declare(differentiable=differentiable and not plain_result, **facts)
-        DECLARATIONS[d.full_name] = d
-        return expand(  # type: ignore[no-any-return]
-            d,
-            function=function,
-            method=method,
-            inplace=inplace,
-            operators=operators,
-            inplace_operators=inplace_operators,
-            own=own_operators,
-            own_inplace=own_inplace_operators,
-            own_of_overriding=own_of_overriding,
-            aliases=aliases,
-        )
+        check_options(kernel, "primitive", options, _primitive, Operation.declare)
+        return _primitive(kernel, ufunc, elementwise, **options)
 
     return declare
 
 
-def pointwise(
-    ufunc: str | None = None, *, promotion: Promotion | str | None = "arithmetic", inplace: bool = True,
-    out: bool | str = True, **options: Any,
-) -> Declare[Tensor]:  # fmt: skip
-    """Declare an elementwise operation: by the name of a ufunc, or by a kernel when `ufunc` is None.
+def _primitive(
+    kernel: Callable[..., Any], ufunc: str | None, elementwise: bool, *, name: str | None = None,
+    namespace: str = "tensorlike", function: bool = True, method: bool | str = True, inplace: bool = False,
+    out: bool | str = False, operators: Sequence[str] = (), aliases: Sequence[str] = (),
+    fast_kernel: str | tuple[str, str] | Callable[..., Any] | None = None, promotion: Promotion | str | None = None,
+    view: bool | str = False, outputs: Sequence[str] | bool = False, variadic: str | None = None,
+    differentiable: bool = True, write: Callable[..., None] | bool | str | None = None, own_layout: bool = False,
+    disjoint: Sequence[str] | None = (), **facts: Any,
+) -> Callable[..., Any]:  # fmt: skip
+    d = Declaration(
+        kernel, name=name or kernel.__name__, namespace=namespace, ufunc=ufunc, elementwise=elementwise,
+        promotion=promotion, view=view, outputs=outputs, variadic=variadic, out=out, write=write,
+        fast_kernel=fast_kernel, own_layout=own_layout, disjoint=disjoint,
+    )  # fmt: skip
+    d.declare(differentiable=differentiable and not d.plain_result, **facts)
+    DECLARATIONS[d.full_name] = d
+    return expand(  # type: ignore[no-any-return]
+        d, function=function, method=method, inplace=inplace, operators=operators, aliases=aliases
+    )
 
-    It has an in-place method and `out=` unless told otherwise; the options are those of `primitive`.
+
+def pointwise(ufunc: str | None = None, **options: Any) -> Declare[Tensor]:
+    """Declare an elementwise operation: by the name in NumPy of the ufunc that is the whole kernel, or by a kernel.
+
+    Each element of the result is computed from the elements of the operands at its place. It has an in-place method,
+    `out=` and the promotion "arithmetic" unless told otherwise; the options are those of `primitive`.
     """
-    return primitive(ufunc=ufunc, elementwise=True, promotion=promotion, inplace=inplace, out=out, **options)
+    return _declaring(ufunc, True, {"promotion": "arithmetic", "inplace": True, "out": True, **options})
 
 
 @overload
-def internal(*, several: Sequence[str] | Literal[True], **options: Any) -> Declare[Any]: ...
-@overload
-def internal(*, plain_result: Literal[True], **options: Any) -> Declare[Any]: ...
+def internal(*, outputs: Sequence[str] | Literal[True], **options: Any) -> Declare[Any]: ...
 @overload
 def internal(**options: Any) -> Declare[Tensor]: ...
 def internal(**options: Any) -> Declare[Any]:
@@ -202,6 +164,29 @@ def internal(**options: Any) -> Declare[Any]:
 def internal_pointwise(**options: Any) -> Declare[Tensor]:
     """Declare an internal elementwise operation, a part of a public function or a derivative, by its kernel."""
     return pointwise(None, namespace=INTERNAL, **{"method": False, "inplace": False, "out": False, **options})
+
+
+def own_operators(function: Any, *operators: str, beside_plain: bool = True) -> None:
+    """Give Tensor operators of an operation that types are asked about as themselves, as PyTorch has some.
+
+    If not `beside_plain`, they are asked about the method where the left operand does not override: PyTorch has one so.
+    """
+    for operator in operators:
+        attach_own_operator(function.operation, operator, beside_plain)
+
+
+def numbers_alone(*functions: Any) -> None:
+    """Let operations compute two numbers without a tensor."""
+    for function in functions:
+        function.operation.numbers_alone = True
+
+
+def takes_overlapping(function: Any, like: str = "") -> None:
+    """Let the in-place form of an operation write a tensor whose elements overlap, as after `expand`.
+
+    With a warning if `like` says what else PyTorch warns of so: "tensor[mask] = scalar".
+    """
+    function.operation.overlapping = like or True
 
 
 def inplace_form(function: Any) -> Any:

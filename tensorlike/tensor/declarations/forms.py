@@ -12,7 +12,7 @@ from tensorlike._native import core
 from tensorlike.autograd.tensor_base import TensorBase
 from tensorlike.dispatch.core import LEFT_TO_PYTHON, has_handler
 from tensorlike.dispatch.missing import MISSING
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import Form, is_inplace_name
 from tensorlike.dispatch.registry import register
 from tensorlike.dispatch.signature import (
     KEYWORD,
@@ -85,7 +85,7 @@ def _described(d: Declaration, parameters: Sequence[Parameter]) -> tuple[Sequenc
     if parameters and parameters[0].name == "self" and renamed in d.annotations:
         annotations = {"self": "Tensor", **annotations}
     if any(p.name == "out" for p in parameters):
-        annotations["out"] = _OUTS.annotation if d.several else _OUT.annotation
+        annotations["out"] = _OUTS.annotation if d.outputs else _OUT.annotation
     if "return" in d.annotations:
         annotations["return"] = d.annotations["return"]
     return parameters, annotations
@@ -110,7 +110,7 @@ def _publish(
     name = qualname.rpartition(".")[2]
     public_function(
         form, name=name, qualname=qualname, module=namespace, doc=d.doc,
-        operator=operator_of(name, d.takes_arrays) if is_operator else None,
+        operator=operator_of(name) if is_operator else None,
     )  # fmt: skip
     if listed:
         register(form)
@@ -130,6 +130,8 @@ def _of_numpy(array: Array) -> Tensor:
 _ARITHMETIC = frozenset(
     ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
 )
+#: The operators that NumPy's arrays leave to tensors beside them.
+_LEFT_TO_US = frozenset(("eq", "ne", "rtruediv"))
 _ORDERED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
@@ -152,7 +154,7 @@ def _operand(value: Any) -> Any:
 
 
 def _operand_or_array(value: Any) -> Any:
-    # NumPy defers these operators to us; convert the array, as PyTorch does.
+    # As PyTorch does.
     return _of_numpy(value) if type(value) is np.ndarray else _operand(value)
 
 
@@ -163,20 +165,19 @@ def _array_beside_type(left: Any, right: Any) -> Any:
     return _of_numpy(right)
 
 
-def operator_of(name: str, takes_arrays: bool = False) -> Operator:
+def operator_of(name: str) -> Operator:
     """Return how the operator of that name treats its second operand."""
-    operand = _operand_or_array if takes_arrays else _operand
+    operand = _operand_or_array if name[2:-2] in _LEFT_TO_US else _operand
     return Operator(operand, _acceptable, _array_beside_type, reflected_method(name))
 
 
 def expand(
     d: Declaration, *, function: bool, method: bool | str, inplace: bool, operators: Sequence[str],
-    inplace_operators: Sequence[str], own: Sequence[str], own_inplace: Sequence[str], own_of_overriding: Sequence[str],
     aliases: Sequence[str],
 ) -> Any:  # fmt: skip
     base = d.parameters
     if function:
-        parameters = (*base, _OUTS if d.several else _OUT) if d.out else base
+        parameters = (*base, _OUTS if d.outputs else _OUT) if d.out else base
         implementation = implementation_of(d, parameters, d.name)
         _publish(d, parameters, implementation, d.name, "function")
         for alias in aliases:
@@ -184,13 +185,7 @@ def expand(
             namespace = f"{d.namespace}.{outer}" if outer else None
             _publish(d, parameters, implementation_of(d, parameters, short), short, "alias", namespace=namespace)
     aliases = tuple(a for a in aliases if "." not in a)
-    of_method = (named_self(base[0]), *base[1:])
-    if d.variadic is not None:
-        of_method = tuple(
-            p._replace(kind=VARIADIC, default=MISSING) if p.name == d.variadic else p
-            for p in of_method
-            if p.kind == KEYWORD or p.name in ("self", d.variadic)
-        )
+    of_method = _method_parameters(d)
     if method:
         names = [method if isinstance(method, str) else d.name, *aliases]
         for index, method_name in enumerate(names):
@@ -207,14 +202,8 @@ def expand(
             setattr(Tensor, method_name, form.function)
             if index == 0:
                 for operator in operators:
-                    attach_operator(d, of_method, implementation, operator, form)
-        for operator in own:
-            qualname = f"Tensor.{operator}"
-            attach_operator(d, of_method, implementation_of(d, of_method, qualname), operator)
-        for operator in own_of_overriding:
-            qualname = f"Tensor.{operator}"
-            named = implementation_of(d, of_method, qualname)
-            attach_operator(d, of_method, named, operator, plain_form=getattr(Tensor, names[0])._form)
+                    if not is_inplace_name(operator):
+                        attach_operator(d, of_method, implementation, operator, form)
     if inplace:
         names = [d.name, *aliases]
         for index, inplace_name in enumerate(names):
@@ -224,12 +213,29 @@ def expand(
             form = _publish(d, of_method, implementation, qualname, kind)
             setattr(Tensor, inplace_name + "_", form.function)
             if index == 0:
-                for operator in inplace_operators:
-                    attach_operator(d, of_method, implementation, operator, form)
-        for operator in own_inplace:
-            qualname = f"Tensor.{operator}"
-            attach_operator(d, of_method, implementation_of(d, of_method, qualname, inplace=True), operator)
+                for operator in operators:
+                    if is_inplace_name(operator):
+                        attach_operator(d, of_method, implementation, operator, form)
     return d.function
+
+
+def _method_parameters(d: Declaration) -> tuple[Parameter, ...]:
+    parameters = (named_self(d.parameters[0]), *d.parameters[1:])
+    if d.variadic is None:
+        return parameters
+    return tuple(
+        p._replace(kind=VARIADIC, default=MISSING) if p.name == d.variadic else p
+        for p in parameters
+        if p.kind == KEYWORD or p.name in ("self", d.variadic)
+    )
+
+
+def attach_own_operator(d: Declaration, operator: str, beside_plain: bool) -> None:
+    """Give Tensor an operator that is dispatched as itself: see `declare.own_operators`."""
+    parameters = _method_parameters(d)
+    implementation = implementation_of(d, parameters, f"Tensor.{operator}", inplace=is_inplace_name(operator))
+    method = next(form for form in d.forms if form.kind == "method")
+    attach_operator(d, parameters, implementation, operator, plain_form=None if beside_plain else method)
 
 
 def attach_operator(

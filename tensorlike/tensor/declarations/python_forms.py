@@ -64,14 +64,14 @@ def operand_check(name: str, parameters: Sequence[Parameter]) -> Callable[[tuple
 
 
 def tensor_property(
-    *, setter: Callable[..., None] | None = None, nowrap: bool = False, setter_nowrap: bool = False,
-    deleter: Callable[[Any], None] | None = None, reports: property | None = None, linear: bool = False, **facts: Any,
+    *, setter: Callable[..., None] | None = None, nowrap: bool = False, deleter: Callable[[Any], None] | None = None,
+    reports: property | None = None, linear_in: Sequence[str] = (), **facts: Any,
 ) -> Callable[[Callable[[Any], Any]], property]:  # fmt: skip
     """Make a getter (and setter) of a tensor an overridable property: types receive `Tensor.shape.__get__`.
 
     `deleter` implements `del`: types receive `Tensor.grad.__delete__`, which is not listed, as in PyTorch. `reports` is
-    the property that types receive in place of this one. What a property returns has no derivative unless it is
-    `linear` in the tensor.
+    the property that types receive in place of this one. What a property returns has no derivative unless it is linear
+    in the tensor.
     """
 
     def declare(getter: Callable[[Any], Any]) -> property:
@@ -79,10 +79,10 @@ def tensor_property(
         qualname = f"Tensor.{name}"
         parameters = (Parameter("self", POSITIONAL, MISSING, "one", "Tensor"),)
         operation = Operation(qualname, "tensorlike", parameters)
-        operation.declare(linear_in=("self",) if linear else (), differentiable=linear, **facts)
+        operation.declare(linear_in=linear_in, differentiable=bool(linear_in), **facts)
 
         def accessor(
-            kind: str, function: Callable[..., Any], slot: str, parameters: tuple[Parameter, ...], nowrap: bool
+            kind: str, function: Callable[..., Any], slot: str, parameters: tuple[Parameter, ...], nowrap: bool = False
         ) -> Form:
             form = Form(
                 operation, kind, function, namespace="tensorlike", name=f"{qualname}.{slot}", parameters=parameters,
@@ -95,8 +95,8 @@ def tensor_property(
         set_ = None
         if setter is not None:
             value = Parameter("value", POSITIONAL, MISSING, None, "Any")
-            set_ = accessor("setter", setter, "__set__", (*parameters, value), setter_nowrap)
-        delete = None if deleter is None else accessor("deleter", deleter, "__delete__", parameters, False)
+            set_ = accessor("setter", setter, "__set__", (*parameters, value))
+        delete = None if deleter is None else accessor("deleter", deleter, "__delete__", parameters)
         setting, deleting = (None if form is None else form.function for form in (set_, delete))
         found = property(get.function, setting, deleting, doc=getter.__doc__)
         if delete is not None:
@@ -112,6 +112,12 @@ def tensor_property(
     return declare
 
 
+def incomparable(*made: Any) -> None:
+    """Say of methods and properties that what they return is of one object alone: an address, a text, a node."""
+    for one in made:
+        getattr(one, "fget", one).operation.comparable = False
+
+
 @overload
 def tensor_method(function: F, **options: Any) -> F: ...
 @overload
@@ -121,12 +127,11 @@ def tensor_method(function: Callable[..., Any] | None = None, **options: Any) ->
 
     Args:
         name: The public name, that of the function unless given.
-        composite: Whether it is written with other public operations; False for one that works on raw arrays itself.
+        guard: As of `composite`.
         aliases: Other names of the method.
         short_circuit: What is asked before types, about the positional arguments of a call: see `public_function`.
-        operation: The operation that it is a form of; one of its own unless given.
         mutates: What it writes: see Note [What a call writes].
-        facts: Those of `Operation.declare`; what `reflects` another method leaves unknown operands to their type.
+        facts: Those of `Operation.declare`; what is reflected leaves unknown operands to their type.
 
     Raises TypeError, which names the line, for any other option.
     """
@@ -140,12 +145,12 @@ def tensor_method(function: Callable[..., Any] | None = None, **options: Any) ->
 
 def _tensor_method(
     function: Callable[..., Any],
+    operation: Operation | None = None,
     *,
     name: str | None = None,
-    composite: bool = True,
+    guard: bool = True,
     aliases: Sequence[str] = (),
     short_circuit: Callable[[tuple[Any, ...]], Any] | None = None,
-    operation: Operation | None = None,
     mutates: Sequence[str] | Mutates | None = None,
     **facts: Any,
 ) -> Any:
@@ -155,7 +160,7 @@ def _tensor_method(
     public: Any = None
     names = (name or function.__name__, *aliases)
     if operation is None:
-        operation = Operation(f"Tensor.{names[0]}", "tensorlike", parameters, composite=composite)
+        operation = Operation(f"Tensor.{names[0]}", "tensorlike", parameters, composite=guard)
         operation.declare(**facts)
     operator = operation.variant is not None and operation.variant.kind == REFLECTED
     is_operator = operator and len(parameters) > 1
@@ -277,7 +282,7 @@ def _method_of(
 ) -> None:
     _rename_first(function, "self")
     function.__qualname__ = f"Tensor.{names[0]}"
-    tensor_method(function, name=names[0], aliases=names[1:], operation=operation, mutates=mutates)
+    _tensor_method(function, operation, name=names[0], aliases=names[1:], mutates=mutates)
 
 
 def _rename_first(function: Any, name: str) -> None:

@@ -285,7 +285,7 @@ def node_methods(d: Declaration) -> tuple[Callable[..., Any], Callable[..., None
     """Return `_tl_apply` and `_tl_release` of the nodes of `d`."""
     recorded = d.recorded()
     edges = _edges_of(recorded)
-    several = bool(d.several)
+    several = bool(d.outputs)
     # Raw formulas are for all operands or for none.
     is_raw = not several and bool(d.raw_vjp) and set(d.raw_vjp) == set(recorded.formulas)
     plan = []
@@ -365,7 +365,7 @@ def _wrap_raw(formula: Any, *values: Any) -> Tensor:
 def recorder(d: Declaration, python: Callable[..., Any]) -> Callable[..., Any]:
     """Return the twin of the function `record` in the native core, or `record` itself where there is none."""
     recorded = d.recorded()
-    if core is None or d.several or recorded.many is not None:
+    if core is None or d.outputs or recorded.many is not None:
         return python
     places = {p.name: index for index, p in enumerate(recorded.parameters)}
     operands = [
@@ -390,7 +390,7 @@ def recorder(d: Declaration, python: Callable[..., Any]) -> Callable[..., Any]:
 
 def register_node(d: Declaration, node: type[Any]) -> None:
     """Tell the native core which values of a node of `d` a run frees, and how it computes simple formulas."""
-    if core is None or d.several:
+    if core is None or d.outputs:
         return
     recorded = d.recorded()
     released = None
