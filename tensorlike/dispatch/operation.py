@@ -23,6 +23,13 @@ always written. It is settled when the form is declared, by PyTorch's convention
 a setter, a method declared as in-place, a name that ends in an underscore and Python's in-place operators write their
 first parameter; `inplace=True` does so too; `out` is written when it is given. A user's function follows them as well,
 or says `overridable(mutates=...)`. A test holds what is declared against what the samples write.
+
+# Note [How dimensions move]
+`Operation.dims` says what becomes of the dimensions of the first operand, for whatever puts more of them in front
+(`vmap`) or cuts them (`tensorlike.dask`). "along": what is done along the dimensions that the parameters `Dims.names`
+number is done apart at each place of the others, which stay in their order. "reduced": the same, and without a number
+all elements are as in one dimension. "ordered": the dimensions get another order, and the elements stay as they are;
+"conjugated": they are conjugated too.
 """
 
 from __future__ import annotations
@@ -105,6 +112,18 @@ REFLECTED, INPLACE, SPECIAL_CASE, NAMESAKE = "reflected", "inplace", "special ca
 INPLACE_VIEW = "inplace view"
 
 
+#: How dimensions move.
+_MOVES = ALONG, REDUCED, ORDERED, CONJUGATED = "along", "reduced", "ordered", "conjugated"
+
+
+class Dims(NamedTuple):
+    """How an operation moves the dimensions of its first operand: see Note [How dimensions move]."""
+
+    kind: str
+    #: The parameters that hold numbers of dimensions.
+    names: tuple[str, ...]
+
+
 class Variant(NamedTuple):
     """The relation of an operation to another one: see Note [Variants]."""
 
@@ -123,6 +142,7 @@ class Operation:
         "composite",
         "deprecated_orders",
         "differentiable",
+        "dims",
         "elementwise",
         "forms",
         "inplace_function",
@@ -154,6 +174,8 @@ class Operation:
         self.composite = composite
         #: Each element of the result is computed from the elements of the operands at its place.
         self.elementwise = False
+        #: How the dimensions move, where that is one of a few ways.
+        self.dims: Dims | None = None
         #: The operands in which it is linear, taken together.
         self.linear_in: tuple[str, ...] = ()
         #: It draws random numbers: always, never, or where the parameter of this name is true. None where that is not
@@ -224,10 +246,11 @@ class Operation:
         random: bool | str | tuple[str, ...] | None = False,
         differentiable: bool = True,
         inplace_function: bool | str = False,
+        dims: str | None = None,
     ) -> None:
         """Set the facts that declarations of every kind may state; operations are named by one of their functions.
 
-        Raises TypeError for names that are none of the parameters.
+        Raises TypeError for names that are none of the parameters, and for an unknown kind of `dims`.
         """
         operands = [p.name for p in self.parameters if p.operand]
         for name in linear_in:
@@ -237,6 +260,10 @@ class Operation:
         for name in (random,) if isinstance(random, str) else random if isinstance(random, tuple) else ():
             if name not in names:
                 raise TypeError(f"{self.full_name}: random names {name!r}, which is none of its parameters {names}")
+        if dims is not None:
+            if dims not in _MOVES:
+                raise TypeError(f"{self.full_name}: dims is one of {_MOVES}, not {dims!r}")
+            self.dims = Dims(dims, tuple([n for n in names if n.startswith("dim")]))
         # A view is what its operand is, in another shape.
         self.linear_in = tuple(linear_in) or (tuple(operands[:1]) if self.view else ())
         self.random = random

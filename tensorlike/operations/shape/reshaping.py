@@ -264,7 +264,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return _reshape(input, (*shape[:first], count, *shape[last + 1 :]))
 
 
-@composite(method=True, guard=False, linear_in=("input",))
+@composite(method=True, guard=False, linear_in=("input",), dims="along")
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Return a view of `input` with dimension `dim` split into several of the given sizes, one of which may be -1.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorlike.dispatch.operation import Form
 from tensorlike.operations.elementwise import comparison, complexes, rounding
-from tensorlike.operations.indexing import copies, gather
+from tensorlike.operations.indexing import copies
 from tensorlike.operations.linalg import diagonals
 from tensorlike.operations.memory import inplace, placement
 from tensorlike.operations.reductions import sums
@@ -148,13 +148,6 @@ def _with_dims(*names: str) -> Any:
 
 rule(reshaping.transpose, reshaping.swapdims)(_with_dims("dim0", "dim1"))
 rule(reshaping.swapaxes)(_with_dims("axis0", "axis1"))
-rule(
-    rearranging.select, rearranging.narrow, reshaping.unflatten, joining.unbind, joining.split, joining.chunk,
-    joining.split_with_sizes, joining.tensor_split, Method.split, copies.narrow_copy, copies.unsafe_split,
-    copies.unsafe_chunk, gather.index_select,
-)(_with_dims("dim"))  # fmt: skip
-rule(rearranging.flip, rearranging.roll)(_with_dims("dims"))
-rule(diagonals.diagonal)(_with_dims("dim1", "dim2"))
 rule(reshaping.movedim)(_with_dims("source", "destination"))
 
 
