@@ -119,9 +119,13 @@ _MOVES = ALONG, REDUCED, ORDERED, CONJUGATED = "along", "reduced", "ordered", "c
 class Dims(NamedTuple):
     """How an operation moves the dimensions of its first operand: see Note [How dimensions move]."""
 
-    kind: str
+    #: One of `_MOVES`, None where that is not known.
+    kind: str | None = None
     #: The parameters that hold numbers of dimensions.
-    names: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+
+_UNKNOWN = Dims()
 
 
 class Variant(NamedTuple):
@@ -174,8 +178,8 @@ class Operation:
         self.composite = composite
         #: Each element of the result is computed from the elements of the operands at its place.
         self.elementwise = False
-        #: How the dimensions move, where that is one of a few ways.
-        self.dims: Dims | None = None
+        #: How the dimensions move, where that is known.
+        self.dims = _UNKNOWN
         #: The operands in which it is linear, taken together.
         self.linear_in: tuple[str, ...] = ()
         #: It draws random numbers: always, never, or where the parameter of this name is true. None where that is not

@@ -152,7 +152,7 @@ def test_declarations_are_checked() -> None:
         with pytest.raises(TypeError, match=words):
             operation.declare(**facts)
     assert operation.linear_in == ()
-    assert operation.random is operation.dims is None
+    assert operation.random is operation.dims.kind is None
 
 
 @pytest.mark.parametrize("dim", [-2, 1])

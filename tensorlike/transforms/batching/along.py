@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.dispatch.operation import REDUCED, Form
-from tensorlike.dispatch.registry import REGISTRY
+from tensorlike.dispatch.operation import ALONG, CONJUGATED, ORDERED, REDUCED, Form
+from tensorlike.dispatch.registry import moving
 
-from ..levels import Level
-from .batch_dims import arguments, called, only_first, rank_of, wrapped
+from ..batched import rule
+from ..levels import Level, first_of, order_of, shape_of
+from .batch_dims import arguments, called, is_batched, only_first, rank_of, wrapped
 
 
+@rule(*moving(ALONG, REDUCED))
 def _along(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given, dims = arguments(form, args, kwargs), form.operation.dims
-    if given is None or dims is None or not only_first(level, given):
+    if given is None or not only_first(level, given):
         return NotImplemented
     inner, rank = given["input"]._value, rank_of(given["input"])
     given["input"] = inner
@@ -31,6 +33,12 @@ def _along(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, An
     return wrapped(called(form, given), level)
 
 
-for _form in REGISTRY.values():
-    if _form.operation.dims is not None and _form.operation.batching is None:
-        _form.operation.def_batching(_along)
+@rule(*moving(ORDERED, CONJUGATED))
+def _ordered(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    first = first_of(form, args, kwargs)
+    if not is_batched(first, level):
+        return NotImplemented
+    shape = shape_of(first)
+    order = order_of(form, shape if len(shape) == 1 else range(len(shape)), args, kwargs)
+    result = first._value.permute(0, *[d + 1 for d in order])
+    return wrapped(result.conj() if form.operation.dims.kind == CONJUGATED and result.is_complex() else result, level)

@@ -9,7 +9,7 @@ from tensorlike.dispatch.operation import Form
 from tensorlike.tensor.tensor import Tensor
 
 from ..batched import batch_of, batched, is_batched, unbatched, wrapped
-from ..levels import Level, bind, leaves, tree_map
+from ..levels import Level, bind, leaves, shape_of, tree_map
 
 __all__ = [
     "Arguments",
@@ -84,7 +84,7 @@ def passed_through(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict
 
 def rank_of(value: Tensor) -> int:
     """Return the number of dimensions of one example."""
-    return int(value.dim()) if isinstance(value, Tensor) else 0
+    return len(shape_of(value)) if isinstance(value, Tensor) else 0
 
 
 def sizes_in(args: Sequence[Any]) -> tuple[Any, ...]:

@@ -20,7 +20,6 @@ from ..levels import Level, Method, leaves, plain_of
 from .batch_dims import (
     arguments,
     batch_of,
-    called,
     is_batched,
     only_first,
     passed_through,
@@ -90,65 +89,6 @@ def _expand(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, A
         return NotImplemented
     wide = inner.reshape(inner.shape[0], *(1,) * missing, *inner.shape[1:])
     return wrapped(wide.expand(inner.shape[0], *sizes), level)
-
-
-@rule(reshaping.permute)
-def _permute(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    dims = sizes_in(args[1:]) or sizes_in(tuple(kwargs.values()))
-    inner = args[0]._value
-    rank = inner.dim() - 1
-    return wrapped(inner.permute(0, *[d % rank + 1 if -rank <= d < rank else d + 1 for d in dims]), level)
-
-
-@rule(Method.T)
-def _transposed(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    inner = args[0]._value
-    return wrapped(inner.permute(0, *range(inner.dim() - 1, 0, -1)), level)
-
-
-@rule(reshaping.t)
-def _t(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    inner = args[0]._value
-    if inner.dim() > 3:
-        return NotImplemented
-    return wrapped(inner.transpose(1, 2) if inner.dim() == 3 else inner, level)
-
-
-def _turned_by(function: Callable[..., Any]) -> Any:
-    """Make a rule for functions that turn matrices."""
-
-    def answer(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        inner = args[0]._value
-        return wrapped(function(inner), level) if inner.dim() >= 3 else NotImplemented
-
-    return answer
-
-
-rule(Method.mT)(_turned_by(lambda batch: batch.mT))
-rule(Method.mH, reshaping.adjoint)(_turned_by(lambda batch: batch.mH))
-
-
-def _with_dims(*names: str) -> Any:
-    """Make a rule for functions of one tensor whose arguments `names` are dimensions of it."""
-
-    def answer(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given = arguments(form, args, kwargs)
-        if given is None or not only_first(level, given) or rank_of(given["input"]) == 0:
-            return NotImplemented
-        for name in names:
-            value = given.get(name)
-            if value is None or isinstance(value, str) or value in ((), []):
-                return NotImplemented
-            given[name] = shifted(value)
-        given["input"] = given["input"]._value
-        return wrapped(called(form, given), level)
-
-    return answer
-
-
-rule(reshaping.transpose, reshaping.swapdims)(_with_dims("dim0", "dim1"))
-rule(reshaping.swapaxes)(_with_dims("axis0", "axis1"))
-rule(reshaping.movedim)(_with_dims("source", "destination"))
 
 
 @rule(reshaping.squeeze)
