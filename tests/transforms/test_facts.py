@@ -156,7 +156,9 @@ def test_declarations_are_checked() -> None:
 
 
 @pytest.mark.parametrize("dim", [-2, 1])
-@pytest.mark.parametrize("function", [tl.sum, tl.cumsum, tl.softmax, tl.unbind, tl.max])
+@pytest.mark.parametrize(
+    "function", [tl.sum, tl.cumsum, tl.softmax, tl.unbind, tl.max, tl.flatten, tl.squeeze, lambda r, d: tl.cat([r], d)]
+)
 def test_the_batch_is_no_dimension_of_an_example(function, dim) -> None:
     with pytest.raises(IndexError, match=rf"expected to be in range of \[-1, 0\], but got {dim}"):
         tl.func.vmap(lambda row: function(row, dim))(tl.ones(2, 3))

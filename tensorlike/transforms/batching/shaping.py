@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.operations.elementwise import comparison, complexes, rounding
 from tensorlike.operations.indexing import copies
 from tensorlike.operations.linalg import diagonals
@@ -77,7 +77,8 @@ def _flatten(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, 
     inner = given["input"]._value
     if inner.dim() == 1:
         return wrapped(inner.reshape(-1, 1), level)
-    return wrapped(inner.flatten(shifted(given.get("start_dim", 0)), shifted(given.get("end_dim", -1))), level)
+    first, last = given.get("start_dim", 0), given.get("end_dim", -1)
+    return wrapped(inner.flatten(*shifted((first, last), inner.dim() - 1)), level)
 
 
 @rule(Method.expand, expanding.broadcast_to)
@@ -102,7 +103,7 @@ def _squeeze(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, 
     if dim is None:
         dim = tuple(d for d in range(1, inner.dim()) if inner.shape[d] == 1)
         return wrapped(inner.squeeze(dim) if dim else inner.view_as(inner), level)
-    return wrapped(inner.squeeze(shifted(dim)), level)
+    return wrapped(inner.squeeze(shifted(dim, inner.dim() - 1)), level)
 
 
 @rule(reshaping.unsqueeze)
@@ -110,10 +111,8 @@ def _unsqueeze(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str
     given = arguments(form, args, kwargs)
     if given is None:
         return NotImplemented
-    rank = rank_of(given["input"])
-    if not -rank - 1 <= given["dim"] <= rank:
-        return NotImplemented
-    return wrapped(given["input"]._value.unsqueeze(shifted(given["dim"])), level)
+    inner = given["input"]._value
+    return wrapped(inner.unsqueeze(shifted(given["dim"], inner.dim())), level)
 
 
 @rule(diagonals.tril, diagonals.triu)
@@ -127,7 +126,8 @@ def _stacked(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, 
     if given is None or not isinstance(given["input"], (tuple, list)) or not isinstance(given.get("dim", 0), int):
         return NotImplemented
     tensors = [batch_of(t, level) for t in given["input"]]
-    return wrapped(form.function(tensors, shifted(given.get("dim", 0))), level)
+    rank = tensors[0].dim() - (form.operation is not operation_of(joining.stack))
+    return wrapped(form.function(tensors, shifted(given.get("dim", 0), rank)), level)
 
 
 @rule(joining.cat)
