@@ -29,7 +29,8 @@ or says `overridable(mutates=...)`. A test holds what is declared against what t
 (`vmap`) or cuts them (`tensorlike.dask`). "along": what is done along the dimensions that the parameters `Dims.names`
 number is done apart at each place of the others, which stay in their order. "reduced": the same, and without a number
 all elements are as in one dimension. "ordered": the dimensions get another order, and the elements stay as they are;
-"conjugated": they are conjugated too.
+"conjugated": they are conjugated too. A number: each example of a first operand of so many dimensions, (N, C, ...), is
+done apart; an operand of one dimension fewer is one example.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ INPLACE_VIEW = "inplace view"
 
 
 #: How dimensions move.
-_MOVES = ALONG, REDUCED, ORDERED, CONJUGATED = "along", "reduced", "ordered", "conjugated"
+_MOVES = ALONG, REDUCED, ORDERED, CONJUGATED, EXAMPLES = "along", "reduced", "ordered", "conjugated", "examples"
 
 
 class Dims(NamedTuple):
@@ -123,6 +124,8 @@ class Dims(NamedTuple):
     kind: str | None = None
     #: The parameters that hold numbers of dimensions.
     names: tuple[str, ...] = ()
+    #: The number of dimensions with examples in the first one.
+    rank: int | None = None
 
 
 _UNKNOWN = Dims()
@@ -250,7 +253,7 @@ class Operation:
         random: bool | str | tuple[str, ...] | None = False,
         differentiable: bool = True,
         inplace_function: bool | str = False,
-        dims: str | None = None,
+        dims: str | int | None = None,
     ) -> None:
         """Set the facts that declarations of every kind may state; operations are named by one of their functions.
 
@@ -264,7 +267,9 @@ class Operation:
         for name in (random,) if isinstance(random, str) else random if isinstance(random, tuple) else ():
             if name not in names:
                 raise TypeError(f"{self.full_name}: random names {name!r}, which is none of its parameters {names}")
-        if dims is not None:
+        if isinstance(dims, int):
+            self.dims = Dims(EXAMPLES, rank=dims)
+        elif dims is not None:
             if dims not in _MOVES:
                 raise TypeError(f"{self.full_name}: dims is one of {_MOVES}, not {dims!r}")
             self.dims = Dims(dims, tuple([n for n in names if n.startswith("dim")]))
