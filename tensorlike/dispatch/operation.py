@@ -30,7 +30,9 @@ or says `overridable(mutates=...)`. A test holds what is declared against what t
 number is done apart at each place of the others, which stay in their order. "reduced": the same, and without a number
 all elements are as in one dimension. "ordered": the dimensions get another order, and the elements stay as they are;
 "conjugated": they are conjugated too. A number: each example of a first operand of so many dimensions, (N, C, ...), is
-done apart; an operand of one dimension fewer is one example.
+done apart; an operand of one dimension fewer is one example. "mm->m,mm": so is each square matrix in the last two
+dimensions, and there are two results, which have these dimensions in their place; in "mn->k", k is the smaller size, in
+"mn->..." the options tell.
 """
 
 from __future__ import annotations
@@ -114,18 +116,21 @@ INPLACE_VIEW = "inplace view"
 
 
 #: How dimensions move.
-_MOVES = ALONG, REDUCED, ORDERED, CONJUGATED, EXAMPLES = "along", "reduced", "ordered", "conjugated", "examples"
+_MOVES = ALONG, REDUCED, ORDERED, CONJUGATED = "along", "reduced", "ordered", "conjugated"
+EXAMPLES, MATRICES = "examples", "matrices"
 
 
 class Dims(NamedTuple):
     """How an operation moves the dimensions of its first operand: see Note [How dimensions move]."""
 
-    #: One of `_MOVES`, None where that is not known.
+    #: One of these kinds, None where that is not known.
     kind: str | None = None
     #: The parameters that hold numbers of dimensions.
     names: tuple[str, ...] = ()
     #: The number of dimensions with examples in the first one.
     rank: int | None = None
+    #: The last dimensions of the first operand and of each result, by a letter.
+    core: str = ""
 
 
 _UNKNOWN = Dims()
@@ -269,6 +274,8 @@ class Operation:
                 raise TypeError(f"{self.full_name}: random names {name!r}, which is none of its parameters {names}")
         if isinstance(dims, int):
             self.dims = Dims(EXAMPLES, rank=dims)
+        elif dims is not None and "->" in dims:
+            self.dims = Dims(MATRICES, core=dims)
         elif dims is not None:
             if dims not in _MOVES:
                 raise TypeError(f"{self.full_name}: dims is one of {_MOVES}, not {dims!r}")
