@@ -497,7 +497,7 @@ def _quantile(
     return result if out is None else write_out(function, out, result._tl_data, input, rule="exact")
 
 
-@composite(method=True)
+@composite(method=True, dims="reduced")
 def quantile(
     input: Tensor,
     q: Tensor | float,
@@ -519,7 +519,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation, out, False)
 
 
-@composite(method=True)
+@composite(method=True, dims="reduced")
 def nanquantile(
     input: Tensor,
     q: Tensor | float,

@@ -174,7 +174,7 @@ derivatives(
 )
 
 
-@composite(method=True)
+@composite(method=True, dims="reduced")
 def nanmean(
     input: Tensor,
     dim: int | Sequence[int] | None = None,

@@ -15,7 +15,8 @@ from .batch_dims import arguments, called, is_batched, only_first, rank_of, wrap
 @rule(*moving(ALONG, REDUCED))
 def _along(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given, dims = arguments(form, args, kwargs), form.operation.dims
-    if given is None or not only_first(level, given):
+    # Several quantiles come before the batch.
+    if given is None or not only_first(level, given) or rank_of(given.get("q")):
         return NotImplemented
     inner, rank = given["input"]._value, rank_of(given["input"])
     given["input"] = inner

@@ -71,8 +71,8 @@ def passed_through(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict
     return first if form.inplace else wrapped(result, level)
 
 
-def rank_of(value: Tensor) -> int:
-    """Return the number of dimensions of one example."""
+def rank_of(value: Tensor | float | None) -> int:
+    """Return the number of dimensions of one example, none for a number."""
     return len(shape_of(value)) if isinstance(value, Tensor) else 0
 
 

@@ -6,11 +6,7 @@ from typing import Any
 
 from tensorlike.dispatch.operation import MATRICES, Form
 from tensorlike.dispatch.registry import moving
-from tensorlike.operations.linalg import (
-    einsum,
-    matmul,
-    products,
-)
+from tensorlike.operations.linalg import contractions, determinants, einsum, matmul, products
 from tensorlike.tensor import Tensor
 
 from ..batched import batched, rule
@@ -137,7 +133,10 @@ def _einsum(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, A
     return wrapped(form.function(f"{','.join(marked)}->{letter}{output}", *plain), level)
 
 
-@rule(*moving(MATRICES))
+# Followed, the composites would take longer.
+@rule(
+    *moving(MATRICES), products._matrix_exp, products.matrix_power, contractions.matrix_power, determinants.logdet
+)  # fmt: skip
 def _of_matrices(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if "r" in (*args[1:], *kwargs.values()):
         return NotImplemented  # linalg.qr returns an empty Q then, without the batch.
