@@ -17,7 +17,7 @@ from tensorlike.operations.indexing import sorting
 from tensorlike.operations.reductions import scans, softmax, statistics
 from tensorlike.tensor import Tensor
 
-from .chunked import called, chunked, is_chunked, name_of, numpy_meta, refused, rule, sample_of
+from .chunked import called, chunked, dims_of, is_chunked, name_of, numpy_meta, refused, rule, sample_of
 from .mapping import on_chunks
 from .pullback import differentiated
 from .recording import arguments, computed
@@ -59,11 +59,6 @@ def whole_dims(
     return type(sample)(found) if several else found[0]
 
 
-def _one_dim(form: Form, given: dict[str, Any], tensor: Tensor, default: int | None = None) -> int | None:
-    dim = given.get("dim", default)
-    return None if dim is None else int(dim) % max(tensor._tl_data.ndim, 1)
-
-
 # --------------------------------------------------------------------------------------------------------------- scans
 
 
@@ -103,13 +98,11 @@ def _scan(form: Form, given: dict[str, Any]) -> Any:
     rest = {k: v for k, v in given.items() if k != "input"}
     sample = called(form.operation.function, (tensor,), rest)
     name, array = name_of(form), tensor._tl_data.array
-    dim = _one_dim(form, given, tensor)
-    if not array.ndim:
-        call = ChunkCall(form.operation.function, ((Place(0),), rest), name)
-        return chunked(on_chunks(call, [array], sample._tl_data.dtype), sample)
-    assert dim is not None
-    numbers = tuple(range(array.ndim))
     call = ChunkCall(form.operation.function, ((Place(0),), rest), name)
+    if not array.ndim:
+        return chunked(on_chunks(call, [array], sample._tl_data.dtype), sample)
+    (dim,) = dims_of(tensor, given["dim"])
+    numbers = tuple(range(array.ndim))
     local = on_chunks(call, [array], sample._tl_data.dtype, indices=[numbers], result=numbers)
     if array.numblocks[dim] == 1:
         return chunked(local, sample)
@@ -140,39 +133,28 @@ def _scan_backwards(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return tensor.flip(dim).cumsum(dim).flip(dim) if tensor.dim() else tensor
 
 
-@rule(scans.cummax, scans.cummin, sorting.sort, sorting.argsort, sorting.msort)
-def _needs_whole(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def along(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the result of a function that works along dimensions, which are whole: see Note [How dimensions move]."""
     given = arguments(form, args, kwargs)
     tensor = given["input"]
     if not is_chunked(tensor) or any(is_chunked(v) for k, v in given.items() if k != "input"):
-        return NotImplemented
-    dim = _one_dim(form, given, tensor, 0 if form.operation is operation_of(sorting.msort) else -1)
-    return whole_dims(form, given, (dim,) if tensor._tl_data.ndim and dim is not None else ())
-
-
-@rule(sorting.topk, sorting.kthvalue, statistics.median, statistics.nanmedian, statistics.mode)
-def _selected(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Choose elements along one dimension."""
-    given = arguments(form, args, kwargs)
-    tensor = given["input"]
-    topk = form.operation is operation_of(sorting.topk)
-    ndim = tensor._tl_data.ndim
-    dim = _one_dim(form, given, tensor, None if form.operation in _OVER_ALL else -1)
-    if dim is None:
-        check_whole(form, tensor, range(ndim))
-        return whole_dims(form, given, range(ndim), dict.fromkeys(range(ndim)))
-    if not ndim:
-        return whole_dims(form, given, ())
-    if "k" in given and not 0 <= int(given["k"]) <= tensor._tl_data.shape[dim]:
-        raise RuntimeError(f"{name_of(form)}(): selected index k out of range: {given['k']}")
-    size = int(given["k"]) if topk else 1 if given.get("keepdim") else None
-    rest = {k: v for k, v in given.items() if k != "input"}
+        raise refused(form)
+    function, k, dim = form.operation.function, given.get("k"), given[form.operation.dims.names[0]]
     # A sample has one element along the dimension.
-    sample = called(form.operation.function, (tensor,), {**rest, "k": min(int(rest["k"]), 1)} if "k" in rest else rest)
-    return whole_dims(form, given, (dim,), {dim: size}, sample)
+    sample = called(function, (), given if k is None or not tensor.dim() else {**given, "k": 1 if k < 0 else min(k, 1)})
+    dims = dims_of(tensor, dim)
+    sizes = dict.fromkeys(dims, 1 if given["keepdim"] and dim is not None else None) if "keepdim" in given else {}
+    if k is not None and dims:
+        if not 0 <= k <= tensor._tl_data.shape[dims[0]]:
+            raise RuntimeError(f"{name_of(form)}(): selected index k out of range: {k}")
+        sizes = sizes or {dims[0]: int(k)}
+    return whole_dims(form, given, dims, sizes, sample)
 
 
-_OVER_ALL = (operation_of(statistics.median), operation_of(statistics.nanmedian))
+@rule(sorting.msort)
+def _sorted_rows(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = arguments(form, args, kwargs)
+    return whole_dims(form, given, (0,) if given["input"].dim() else ())
 
 
 # ------------------------------------------------------------------------------------------------------------- softmax
@@ -183,15 +165,14 @@ def _softmax(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute with the largest element and the sum of a dimension in several chunks, or chunk by chunk."""
     given = arguments(form, args, kwargs)
     tensor = given["input"]
-    dim = _one_dim(form, given, tensor)
-    assert dim is not None or not tensor._tl_data.ndim
-    if not tensor._tl_data.ndim or tensor._tl_data.array.numblocks[dim] == 1:
-        return whole_dims(form, given, ())
-    sample = called(form.operation.function, (tensor,), {k: v for k, v in given.items() if k != "input"})
+    sample = called(form.operation.function, (), given)
+    dims = dims_of(tensor, given["dim"])
+    if all(tensor._tl_data.array.numblocks[d] == 1 for d in dims):
+        return whole_dims(form, given, (), None, sample)
     value = tensor
     if given.get("dtype") is not None:
         value = value.to(given["dtype"])
-    shift = value.logsumexp(dim, True)
+    shift = value.logsumexp(dims, True)
     result = value - shift
     result = result if form.operation is operation_of(softmax.log_softmax) else result.exp()
     return result.to(sample.dtype)
@@ -206,12 +187,10 @@ def _quantile(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return NotImplemented
     called(form.function, (tensor,), {k: v for k, v in given.items() if k != "input"})
     several = isinstance(q, tl.Tensor) and q.dim() == 1
-    ndim = tensor._tl_data.ndim
-    if several or tensor.requires_grad or not ndim:
+    if several or tensor.requires_grad or not tensor._tl_data.ndim:
         raise refused(form, "several quantiles at once, or with a gradient, have no rule")
-    dims = range(ndim) if dim is None else (int(dim) % ndim,)
-    sizes: dict[int, Any] = dict.fromkeys(dims, 1 if keepdim else None)
-    return whole_dims(form, {k: v for k, v in given.items() if k != "out"}, tuple(dims), sizes)
+    dims = dims_of(tensor, dim)
+    return whole_dims(form, given, dims, dict.fromkeys(dims, 1 if keepdim else None))
 
 
 # ----------------------------------------------------------------------------------- one slice tells the sizes of all

@@ -5,7 +5,8 @@ A chunked tensor is an instance of a subclass of Tensor with a place in the grap
 and no array: `_tl_data` is a `Chunks`, which knows the shape, dtype and device, holds a dask array whose blocks are
 tensors, and refuses everything else. Functions reach the type by `__torch_function__`. A function with a rule
 (`Operation.chunking`) is answered by it; an elementwise one by a task for each chunk, which calls the public function
-on the tensors of the chunk; one that is written with other public functions runs, and these are asked in turn. The rest
+on the tensors of the chunk; one that works along dimensions by a task for each place of the others, where these are
+whole; one that is written with other public functions runs, and these are asked in turn. The rest
 is refused: nothing is ever computed before `compute()`. What a result looks like (its dtype, the type of its chunks,
 the errors of wrong arguments) is found by calling the public function on a sample of one element for each operand.
 """
@@ -23,9 +24,10 @@ from tensorlike._library_name import LIBRARY
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.grad_mode import recording_block
 from tensorlike.autograd.tensor_base import STAND_INS, wrap_as
-from tensorlike.dispatch.operation import INPLACE_VIEW, Form, form_of, operation_of
+from tensorlike.dispatch.operation import ALONG, INPLACE_VIEW, Form, form_of, operation_of
 from tensorlike.dispatch.pytree import instances, map_leaves
 from tensorlike.tensor.backends import device_of
+from tensorlike.tensor.dims import dim_tuple
 from tensorlike.tensor.dtypes import dtype_of
 from tensorlike.tensor.tensor import Tensor
 from tensorlike.transforms.description import Described, Elsewhere, NoArray
@@ -37,6 +39,7 @@ from .gradients import answer_grad
 if TYPE_CHECKING:  # Given by late_names.py, when these modules are loaded.
     import dask.array as da
 
+    from .along import along
     from .creation import filled
     from .elementwise import elementwise
     from .inplace import rebound, share, turned_into
@@ -186,6 +189,13 @@ def sample_of(value: Tensor) -> Any:
         return value.detach()[(slice(0, 1),) * value.dim()]
 
 
+def dims_of(tensor: Tensor, dim: int | Sequence[int] | None) -> tuple[int, ...]:
+    """Return dimensions given by number in their order, all of them without a number."""
+    ndim = tensor._tl_data.ndim
+    found = dim_tuple(dim, ndim)
+    return tuple(range(ndim) if found is None else sorted(found))
+
+
 def called(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Call a function with a sample for each tensor: its errors come before any work, and what it returns is like the
     result.
@@ -247,6 +257,8 @@ def answer(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
                 return shared(found, args) if operation.view and args else found
         if operation.elementwise and not form.inplace:
             return elementwise(form, args, kwargs)
+        if operation.dims.kind == ALONG:
+            return along(form, args, kwargs)
         if operation.composite:
             return follow(form, args, kwargs)
     except NoArray:

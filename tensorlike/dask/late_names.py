@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import chunked, collection, creation, elementwise, inplace, mapping, pullback, reading, recording, shaping
+from . import along, chunked, collection, creation, elementwise, inplace, mapping, pullback, reading, recording, shaping
 
 
 def _give(module: Any, **functions: Any) -> None:
@@ -12,8 +12,9 @@ def _give(module: Any, **functions: Any) -> None:
 
 
 _give(
-    chunked, filled=creation.filled, elementwise=elementwise.elementwise, rebound=inplace.rebound, share=inplace.share,
-    turned_into=inplace.turned_into, like_output=mapping.like_output, map_chunks=mapping.map_chunks,
+    chunked, along=along.along, filled=creation.filled, elementwise=elementwise.elementwise, rebound=inplace.rebound,
+    share=inplace.share, turned_into=inplace.turned_into, like_output=mapping.like_output,
+    map_chunks=mapping.map_chunks,
 )  # fmt: skip
 _give(
     collection, compute_chunk_sizes=mapping.compute_chunk_sizes, map_chunks=mapping.map_chunks, rebuilt=mapping.rebuilt,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import dask.array as da
 import numpy as np
 
 from tensorlike._originals import tl
-from tensorlike.dispatch.operation import Form, operation_of
+from tensorlike.dispatch.operation import MATRICES, Form, operation_of
+from tensorlike.dispatch.registry import moving
 from tensorlike.tensor import Tensor
 
 from .along import check_whole
@@ -22,29 +23,6 @@ from .tasks import ChunkFunction, array_in, chunk_from
 L: Any = tl.linalg
 
 Shape = tuple[int, ...]
-
-
-def _square(m: int, n: int, given: Mapping[str, Any]) -> list[Shape]:
-    return [(m, n)]
-
-
-#: The shapes of the results for a matrix of (m, n), without the dimensions of batches.
-_SHAPES: dict[Any, Callable[[int, int, Any], list[Shape]]] = {
-    L.inv: _square,
-    L.cholesky: _square,
-    tl.cholesky: _square,
-    L.matrix_exp: _square,
-    L.pinv: lambda m, n, given: [(n, m)],
-    L.det: lambda m, n, given: [()],
-    L.slogdet: lambda m, n, given: [(), ()],
-    L.eigh: lambda m, n, given: [(n,), (n, n)],
-    L.eigvalsh: lambda m, n, given: [(n,)],
-    L.eig: lambda m, n, given: [(n,), (n, n)],
-    L.eigvals: lambda m, n, given: [(n,)],
-    L.svdvals: lambda m, n, given: [(min(m, n),)],
-    L.inv_ex: lambda m, n, given: [(m, n), ()],
-    L.cholesky_ex: lambda m, n, given: [(m, n), ()],
-}
 
 
 def _matrix_of_one(tensor: Tensor) -> Any:
@@ -62,8 +40,10 @@ def _of_matrices(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         raise refused(form, "only its first operand may be in chunks")
     sample = function(_matrix_of_one(tensor), **rest) if tensor.dim() >= 2 else called(function, (tensor,), rest)
     m, n = tensor._tl_data.shape[-2:]
-    shapes = _SHAPES_OF[form.operation](m, n, rest)
-    if m != n and form.operation not in (operation_of(L.pinv), operation_of(L.svdvals)):
+    before, _, after = form.operation.dims.core.partition("->")
+    sizes = {"m": m, "n": n, "k": min(m, n)}
+    shapes = [tuple(sizes[letter] for letter in one) for one in after.split(",")]
+    if m != n and before == "mm":
         raise RuntimeError(f"{name_of(form)}(): A must be batches of square matrices, but they are {m} by {n} matrices")
     ndim = tensor.dim()
     check_whole(form, tensor, (ndim - 2, ndim - 1))
@@ -87,9 +67,7 @@ def _placed(form: Form, function: Any, tensor: Tensor, rest: Any, sample: Tensor
     return type(sample)(results) if several else results[0]
 
 
-for _function in _SHAPES:
-    rule(_function)(_of_matrices)
-_SHAPES_OF = {operation_of(function): shapes for function, shapes in _SHAPES.items()}
+rule(*(f for f in moving(MATRICES) if not operation_of(f).dims.core.endswith("...")))(_of_matrices)
 
 
 # ------------------------------------------------------------------------------------------- matrices in chunks of rows

@@ -11,9 +11,9 @@ from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.operations.reductions import statistics, sums
 from tensorlike.tensor.dtypes import dtype as Dtype
 
-from .chunked import called, chunked, name_of, refused
+from .chunked import called, chunked, dims_of, name_of, refused
 from .recording import computed
-from .reductions import by_parts, reduced, reduced_dims
+from .reductions import by_parts, reduced
 from .tasks import ChunkFunction
 from .tree import Partials, tree, wide
 
@@ -115,7 +115,7 @@ def _variance(form: Form, given: dict[str, Any]) -> Any:
     one = sample[0] if both else sample
     if tensor._tl_data.ndim == 0:
         raise refused(form, "one number has no variance")
-    _, dims, keepdim, _ = reduced_dims(form, given)
+    dims, keepdim = dims_of(tensor, given["dim"]), bool(given.get("keepdim", False))
     root = operation in (operation_of(statistics.std), operation_of(statistics.std_mean))
     dtype = sample[1].dtype if both else tensor.dtype
 

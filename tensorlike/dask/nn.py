@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
-from tensorlike.dispatch.operation import Form, operation_of
+from tensorlike.dispatch.operation import EXAMPLES, Form, operation_of
 from tensorlike.dispatch.pytree import map_leaves
+from tensorlike.dispatch.registry import moving
 from tensorlike.operations.nn import (
     activation,
-    adaptive_pooling,
     attention,
-    average_pooling,
     classification,
-    convolution,
     embedding,
-    folding,
     loss,
     normalization,
     padding,
-    pooling,
     resampling,
-    toplevel,
     toplevel_normalization,
 )
 from tensorlike.operations.nn.declaring import reduction_of
@@ -180,67 +176,14 @@ def per_example(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any], rank:
     return type(found)(results) if several else results[0]
 
 
-def _by_rank(rank: int | None) -> Any:
-    def answer(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if any(is_chunked(v) for v in (*args[1:], *kwargs.values())):
-            raise refused(form, "only its first operand may be in chunks")
-        return per_example(form, args, kwargs, rank)
-
-    return answer
+def _examples(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any], rank: int | None = None) -> Any:
+    if any(is_chunked(v) for v in (*args[1:], *kwargs.values())):
+        raise refused(form, "only its first operand may be in chunks")
+    return per_example(form, args, kwargs, rank or form.operation.dims.rank)
 
 
-_OF_IMAGES = {
-    3: (
-        convolution.conv1d,
-        convolution.conv_transpose1d,
-        toplevel.conv1d,
-        toplevel.conv_transpose1d,
-        pooling.max_pool1d,
-        average_pooling.avg_pool1d,
-        average_pooling.lp_pool1d,
-        adaptive_pooling.adaptive_avg_pool1d,
-        adaptive_pooling.adaptive_max_pool1d,
-        toplevel.avg_pool1d,
-        toplevel.adaptive_avg_pool1d,
-        toplevel.max_pool1d,
-        toplevel.max_pool1d_with_indices,
-        toplevel.adaptive_max_pool1d,
-        folding.fold,
-    ),
-    4: (
-        convolution.conv2d,
-        convolution.conv_transpose2d,
-        toplevel.conv2d,
-        toplevel.conv_transpose2d,
-        pooling.max_pool2d,
-        average_pooling.avg_pool2d,
-        average_pooling.lp_pool2d,
-        adaptive_pooling.adaptive_avg_pool2d,
-        adaptive_pooling.adaptive_max_pool2d,
-        toplevel.max_pool2d,
-        folding.unfold,
-    ),
-    5: (
-        convolution.conv3d,
-        convolution.conv_transpose3d,
-        toplevel.conv3d,
-        toplevel.conv_transpose3d,
-        pooling.max_pool3d,
-        average_pooling.avg_pool3d,
-        average_pooling.lp_pool3d,
-        adaptive_pooling.adaptive_avg_pool3d,
-        adaptive_pooling.adaptive_max_pool3d,
-        toplevel.max_pool3d,
-    ),
-}
-for _rank, _functions in _OF_IMAGES.items():
-    rule(*_functions)(_by_rank(_rank))
-rule(F.max_pool1d_with_indices)(_by_rank(3))
-rule(
-    F.max_pool2d_with_indices, F.pixel_shuffle, F.pixel_unshuffle, tl.pixel_shuffle, tl.pixel_unshuffle, F.group_norm,
-)(_by_rank(4))  # fmt: skip
-rule(F.max_pool3d_with_indices)(_by_rank(5))
-rule(resampling.interpolate)(_by_rank(None))
+rule(resampling.interpolate, *moving(EXAMPLES))(_examples)
+rule(F.pixel_shuffle, F.pixel_unshuffle, tl.pixel_shuffle, tl.pixel_unshuffle, F.group_norm)(partial(_examples, rank=4))
 
 
 @rule(embedding.embedding)
@@ -328,7 +271,7 @@ def _pad(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor, widths = given["input"], tuple(given["pad"])
     mode, value = given.get("mode", "constant"), given.get("value")
     if mode != "constant":
-        return _by_rank(None)(form, args, kwargs) if tensor.dim() > len(widths) // 2 + 1 else _refuse_pad(form)
+        return _examples(form, args, kwargs) if tensor.dim() > len(widths) // 2 + 1 else _refuse_pad(form)
     if len(widths) % 2 or len(widths) // 2 > tensor.dim():
         called(form.function, (tensor, widths), {})
         raise RuntimeError(f"{name_of(form)}(): Padding length must be divisible by 2 and at most twice the dimensions")

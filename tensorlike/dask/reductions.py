@@ -13,7 +13,7 @@ from tensorlike.operations.reductions import minmax, softmax, sums
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.dtypes import dtype as Dtype
 
-from .chunked import called, chunked, is_chunked, name_of, refused, rule
+from .chunked import called, chunked, dims_of, is_chunked, name_of, refused, rule
 from .mapping import on_chunks
 from .recording import arguments, computed, step
 from .tasks import ChunkCall, ChunkFunction, Place
@@ -41,10 +41,7 @@ def reduced(form: Form, given: dict[str, Any]) -> tuple[Any, tuple[int, ...], bo
     if not is_chunked(tensor):
         raise refused(form, "its first operand is an ordinary tensor")
     sample = called(form.operation.function, (tensor,), {k: v for k, v in given.items() if k != "input"})
-    dim, ndim = given.get("dim"), tensor._tl_data.ndim
-    dims = range(ndim) if dim is None or dim == () or dim == [] else dim if isinstance(dim, (tuple, list)) else (dim,)
-    wanted = tuple(sorted({int(d) % ndim for d in dims})) if ndim else ()
-    return tensor, wanted, bool(given.get("keepdim", False)), sample
+    return tensor, dims_of(tensor, given.get("dim")), bool(given.get("keepdim", False)), sample
 
 
 def by_parts(
@@ -61,14 +58,6 @@ def by_parts(
         name_of(form), tensor, dims, keepdim, first, combine, finish or To(sample.dtype), sample._tl_data.dtype
     )
     return chunked(found, sample)
-
-
-def reduced_dims(form: Form, given: dict[str, Any]) -> tuple[Any, tuple[int, ...], bool, Any]:
-    """Return what `reduced` does, without a sample of the result."""
-    tensor, dim = given["input"], given.get("dim")
-    ndim = tensor._tl_data.ndim
-    dims = range(ndim) if dim is None or dim in ((), []) else dim if isinstance(dim, (tuple, list)) else (dim,)
-    return tensor, tuple(sorted({int(d) % ndim for d in dims})) if ndim else (), bool(given.get("keepdim", False)), None
 
 
 @computed(sums.sum, sums.nansum)

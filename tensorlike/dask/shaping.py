@@ -14,7 +14,8 @@ from dask.tokenize import tokenize
 
 from tensorlike._originals import tl
 from tensorlike.autograd.grad_mode import recording_block
-from tensorlike.dispatch.operation import Form, operation_of
+from tensorlike.dispatch.operation import CONJUGATED, ORDERED, Form, operation_of
+from tensorlike.dispatch.registry import moving
 from tensorlike.operations.linalg import diagonals
 from tensorlike.operations.memory import placement
 from tensorlike.operations.reductions import sums
@@ -22,6 +23,7 @@ from tensorlike.operations.shape import expanding, rearranging, reshaping
 from tensorlike.operations.shape.joining import cat
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.dims import dim_tuple, inferred, one_dim, size_argument
+from tensorlike.transforms.levels import order_of
 
 from .chunked import ChunksLike, Method, called, chunked, name_of, numpy_meta, refused, rule
 from .creation import chunks_for, in_chunks
@@ -181,25 +183,11 @@ def permuted(tensor: Tensor, order: Sequence[int]) -> Any:
     return step("PermuteBackward0", like(tensor, found), (tensor,), lambda grad: permuted(grad, back))
 
 
-@rule(
-    reshaping.permute, reshaping.transpose, reshaping.swapdims, reshaping.swapaxes, reshaping.t, reshaping.movedim,
-    reshaping.adjoint, Method.T, Method.mT, Method.H, Method.mH,
-)  # fmt: skip
+@rule(*moving(ORDERED, CONJUGATED))
 def _permute(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor = args[0] if args else next(iter(kwargs.values()))
-    ndim = tensor._tl_data.ndim
-    # Sizes that are all different tell where each dimension goes; the errors are those of the function.
-    with recording_block(False):
-        probe = tensor._tl_data.sample.new_empty(tuple(range(2, ndim + 2))).detach()
-    moved = form.key(probe, *args[1:], **{k: v for k, v in kwargs.items() if v is not tensor})
-    order = [n - 2 for n in moved.shape]
-    result = permuted(tensor, order)
-    if form.operation in _CONJUGATING and tensor.is_complex():
-        return result.conj()
-    return share(result, tensor)
-
-
-_CONJUGATING = (operation_of(reshaping.adjoint), operation_of(Method.H), operation_of(Method.mH))
+    result = permuted(tensor, order_of(form, range(2, tensor._tl_data.ndim + 2), args, kwargs))
+    return result.conj() if form.operation.dims.kind == CONJUGATED and tensor.is_complex() else share(result, tensor)
 
 
 @rule(reshaping.squeeze)

@@ -11,10 +11,9 @@ from tensorlike.operations.reductions import minmax, norms
 from tensorlike.tensor import Tensor
 from tensorlike.tensor.dtypes import dtype as Dtype
 
-from .chunked import called, chunked, name_of, refused, rule
+from .chunked import called, chunked, dims_of, name_of, refused, rule
 from .mapping import on_chunks
 from .recording import arguments, record
-from .reductions import reduced_dims
 from .tasks import ChunkCall, ChunkFunction, Place
 from .tree import Call, tree, wide
 
@@ -42,7 +41,7 @@ def _norm(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _vector_norm(form: Form, given: dict[str, Any], sample: Tensor) -> Any:
     tensor = given["input"]
     order = given.get("ord", 2)
-    _, dims, keepdim, _ = reduced_dims(form, given)
+    dims, keepdim = dims_of(tensor, given["dim"]), given["keepdim"]
     if not dims:
         rest = {k: v for k, v in given.items() if k != "input"}
         call = ChunkCall(norms.vector_norm, ((Place(0),), rest), name_of(form))

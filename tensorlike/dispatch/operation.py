@@ -23,6 +23,16 @@ always written. It is settled when the form is declared, by PyTorch's convention
 a setter, a method declared as in-place, a name that ends in an underscore and Python's in-place operators write their
 first parameter; `inplace=True` does so too; `out` is written when it is given. A user's function follows them as well,
 or says `overridable(mutates=...)`. A test holds what is declared against what the samples write.
+
+# Note [How dimensions move]
+`Operation.dims` says what becomes of the dimensions of the first operand, for whatever puts more of them in front
+(`vmap`) or cuts them (`tensorlike.dask`). "along": what is done along the dimensions that the parameters `Dims.names`
+number is done apart at each place of the others, which stay in their order. "reduced": the same, and without a number
+all elements are as in one dimension. "ordered": the dimensions get another order, and the elements stay as they are;
+"conjugated": they are conjugated too. A number: each example of a first operand of so many dimensions, (N, C, ...), is
+done apart; an operand of one dimension fewer is one example. "mm->m,mm": so is each square matrix in the last two
+dimensions, and there are two results, which have these dimensions in their place; in "mn->k", k is the smaller size, in
+"mn->..." the options tell.
 """
 
 from __future__ import annotations
@@ -106,6 +116,27 @@ VARIANT_KINDS = REFLECTED, INPLACE, SPECIAL_CASE, NAMESAKE, INPLACE_VIEW = (
 )  # fmt: skip
 
 
+#: How dimensions move.
+_MOVES = ALONG, REDUCED, ORDERED, CONJUGATED = "along", "reduced", "ordered", "conjugated"
+EXAMPLES, MATRICES = "examples", "matrices"
+
+
+class Dims(NamedTuple):
+    """How an operation moves the dimensions of its first operand: see Note [How dimensions move]."""
+
+    #: One of these kinds, None where that is not known.
+    kind: str | None = None
+    #: The parameters that hold numbers of dimensions.
+    names: tuple[str, ...] = ()
+    #: The number of dimensions with examples in the first one.
+    rank: int | None = None
+    #: The last dimensions of the first operand and of each result, by a letter.
+    core: str = ""
+
+
+_UNKNOWN = Dims()
+
+
 class Variant(NamedTuple):
     """The relation of an operation to another one: see Note [Variants]."""
 
@@ -124,6 +155,7 @@ class Operation:
         "composite",
         "deprecated_orders",
         "differentiable",
+        "dims",
         "elementwise",
         "forms",
         "inplace_function",
@@ -155,6 +187,8 @@ class Operation:
         self.composite = composite
         #: Each element of the result is computed from the elements of the operands at its place.
         self.elementwise = False
+        #: How the dimensions move, where that is known.
+        self.dims = _UNKNOWN
         #: The operands in which it is linear, taken together.
         self.linear_in: tuple[str, ...] = ()
         #: It draws random numbers: always, never, or where the parameter of this name is true. None where that is not
@@ -220,12 +254,13 @@ class Operation:
         random: bool | str | tuple[str, ...] | None = False,
         differentiable: bool = True,
         inplace_function: bool | str = False,
+        dims: str | int | None = None,
     ) -> None:
         """Set the facts that declarations of every kind may state.
 
         `variant` is a kind of Note [Variants], and a function of the other operation.
 
-        Raises TypeError for names that are none of the parameters.
+        Raises TypeError for names that are none of the parameters, and for an unknown kind of `dims`.
         """
         operands = [p.name for p in self.parameters if p.operand]
         for name in linear_in:
@@ -235,6 +270,14 @@ class Operation:
         for name in (random,) if isinstance(random, str) else random if isinstance(random, tuple) else ():
             if name not in names:
                 raise TypeError(f"{self.full_name}: random names {name!r}, which is none of its parameters {names}")
+        if isinstance(dims, int):
+            self.dims = Dims(EXAMPLES, rank=dims)
+        elif dims is not None and "->" in dims:
+            self.dims = Dims(MATRICES, core=dims)
+        elif dims is not None:
+            if dims not in _MOVES:
+                raise TypeError(f"{self.full_name}: dims is one of {_MOVES}, not {dims!r}")
+            self.dims = Dims(dims, tuple([n for n in names if n.startswith("dim")]))
         # A view is what its operand is, in another shape.
         self.linear_in = tuple(linear_in) or (tuple(operands[:1]) if self.view else ())
         self.random = random

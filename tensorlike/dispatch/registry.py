@@ -41,3 +41,8 @@ def registered(function: Any) -> Form | None:
 def ignore(function: Callable[..., Any], full_name: str, reason: str) -> None:
     """Record that a public callable cannot be overridden, and why."""
     IGNORED[full_name] = (function, reason)
+
+
+def moving(*kinds: str) -> list[Any]:
+    """Return a function of each operation whose dimensions move so: see Note [How dimensions move]."""
+    return list({form.operation: form.key for form in REGISTRY.values() if form.operation.dims.kind in kinds}.values())

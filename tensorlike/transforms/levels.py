@@ -29,9 +29,11 @@ from contextlib import ExitStack
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from tensorlike.autograd.backward_and_grad import grad as autograd_grad
 from tensorlike.autograd.node import Node
-from tensorlike.autograd.tensor_base import no_history
+from tensorlike.autograd.tensor_base import no_history, wrap
 from tensorlike.dispatch.core import inherits_default, plan_for
 from tensorlike.dispatch.missing import MISSING
 from tensorlike.dispatch.modes import TorchFunctionMode
@@ -66,6 +68,7 @@ __all__ = [
     "leaves",
     "memory_key",
     "of_inplace_form",
+    "order_of",
     "physical",
     "plain_of",
     "push_level",
@@ -510,6 +513,16 @@ def given_out(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def first_of(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the first operand of a call."""
     return args[0] if args else kwargs[form.parameters[0].name]
+
+
+def order_of(form: Form, sizes: Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
+    """Return the order in which a call puts the dimensions of its first operand, found by sizes that all differ.
+
+    The errors are those of the function.
+    """
+    options = {key: value for key, value in kwargs.items() if args or key != form.parameters[0].name}
+    probe = wrap(np.ndarray(tuple(sizes), np.float64, bytes(8), 0, (0,) * len(sizes)))
+    return [sizes.index(n) for n in form.implementation(probe, *args[1:], **options).shape]
 
 
 def functional_of(form: Form) -> Callable[..., Any] | None:

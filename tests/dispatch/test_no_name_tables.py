@@ -64,6 +64,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "dispatch/collect.py": {PARAMETER: "dim bool int float"},
     "dispatch/errors.py": {QUESTION: "mode type"},
     "dispatch/forks.py": {"the module": "numpy"},
+    "dispatch/operation.py": {PARAMETER: "dim"},
     "dispatch/options.py": {
         PARAMETER: "mode pin_memory requires_grad bool int float complex",
         PROTOCOL: "__index__ __float__ __complex__",
@@ -193,7 +194,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "testing/creation.py": {OTHER_FORMAT: "cpu bool"},
     "testing/suite.py": {CHECK: "type gradient dtype"},
     "transforms/batching/neural.py": {"how a loss is reduced": "sum mean", PARAMETER: "mode"},
-    "transforms/batching/reductions.py": {PARAMETER: "dim"},
     "transforms/batching/shaping.py": {PARAMETER: "dim size stride storage_offset"},
     "transforms/description.py": {OTHER_FORMAT: "cpu"},
     "transforms/differentiating.py": {"a variable for a type": "T"},

@@ -147,11 +147,27 @@ def test_declarations_are_checked() -> None:
         ({"linear_in": ("p",)}, "linear_in names 'p'"),
         ({"random": "training"}, "random names 'training'"),
         ({"lineer_in": ("input",)}, "lineer_in"),
+        ({"dims": "inward"}, "dims is one of .*, not 'inward'"),
     ):
         with pytest.raises(TypeError, match=words):
             operation.declare(**facts)
     assert operation.linear_in == ()
-    assert operation.random is None
+    assert operation.random is operation.dims.kind is None
+
+
+@pytest.mark.parametrize("dim", [-2, 1])
+@pytest.mark.parametrize(
+    "function", [tl.sum, tl.cumsum, tl.softmax, tl.unbind, tl.max, tl.flatten, tl.squeeze, lambda r, d: tl.cat([r], d)]
+)
+def test_the_batch_is_no_dimension_of_an_example(function, dim) -> None:
+    with pytest.raises(IndexError, match=rf"expected to be in range of \[-1, 0\], but got {dim}"):
+        tl.func.vmap(lambda row: function(row, dim))(tl.ones(2, 3))
+
+
+def test_several_quantiles_of_a_batch() -> None:
+    x, q = tl.arange(12.0).reshape(2, 3, 2), tl.tensor([0.25, 0.5])
+    found = tl.func.vmap(lambda rows: rows.quantile(q, 0))(x)
+    assert found.tolist() == [rows.quantile(q, 0).tolist() for rows in x]
 
 
 def test_a_rule_is_given_to_an_operation_once() -> None:

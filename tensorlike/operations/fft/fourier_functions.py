@@ -287,7 +287,7 @@ class _Transform(NamedTuple):
     """
 
 
-_composite = partial(composite, namespace=_NAMESPACE, guard=False, linear_in=("input",))
+_composite = partial(composite, namespace=_NAMESPACE, guard=False, linear_in=("input",), dims="along")
 _transform, _to_complex, _to_real = undispatched(transform), undispatched(to_complex), undispatched(to_real)
 _conj = undispatched(conj)
 

@@ -122,7 +122,7 @@ def as_strided_scatter(
 # ------------------------------------------------------------------------------------------------ parts of their own
 
 
-@composite(guard=False, method=True, linear_in=("input",))
+@composite(guard=False, method=True, linear_in=("input",), dims="along")
 def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
     """Return a copy of the `length` slices of `input` from `start` on along `dim`.
 
@@ -137,7 +137,7 @@ def _copies(parts: tuple[Tensor, ...]) -> tuple[Any, ...]:
     return tuple([undispatched(clone)(p) for p in parts])
 
 
-@composite(guard=False, method=True, linear_in=("input",))
+@composite(guard=False, method=True, linear_in=("input",), dims="along")
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Return the parts that `split` returns, each in its own memory, so that it can be written to.
 
@@ -157,7 +157,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int 
     return _copies(undispatched(split_with_sizes)(input, split_sizes, dim))
 
 
-@composite(guard=False, method=True, linear_in=("input",))
+@composite(guard=False, method=True, linear_in=("input",), dims="along")
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Return the parts that `chunk` returns, each in its own memory, so that it can be written to.
 

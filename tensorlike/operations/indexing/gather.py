@@ -17,7 +17,7 @@ from ..shared import require_tensor
 from .index_checks import check_bounds, check_dims, check_elements, check_range, index_vector, is_index
 
 
-@primitive(out=True, disjoint=("input", "index"))
+@primitive(out=True, disjoint=("input", "index"), dims="along")
 def index_select(xp: Namespace, input: Array, dim: int, index: Array) -> Array:
     """Return the slices of `input` along `dim` selected by a vector of indices, in its order.
 

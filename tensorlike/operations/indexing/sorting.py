@@ -38,7 +38,7 @@ def _taken(xp: Namespace, input: Array, order: Array, dim: int) -> Array:
     return input[order] if input.ndim == 1 else xp.take_along_axis(input, order, dim)
 
 
-@primitive(outputs=("values", "indices"), out=True)
+@primitive(outputs=("values", "indices"), out=True, dims="along")
 def sort(
     xp: Namespace, input: Array, dim: int = -1, descending: bool = False, *, stable: bool = False
 ) -> tuple[Array, Array]:
@@ -66,7 +66,7 @@ derivatives(
 )
 
 
-@primitive(differentiable=False, out=True)
+@primitive(differentiable=False, out=True, dims="along")
 def argsort(xp: Namespace, input: Array, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Array:
     """Return the indices that sort the tensor along `dim`; see `sort`.
 
@@ -94,7 +94,7 @@ def _msort_backward(grad: Tensor, input: Tensor) -> Tensor:
 derivatives(msort, input=_msort_backward)
 
 
-@primitive(outputs=("values", "indices"), out=True)
+@primitive(outputs=("values", "indices"), out=True, dims="along")
 def topk(
     xp: Namespace, input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Array, Array]:
@@ -135,7 +135,7 @@ derivatives(
 )
 
 
-@primitive(outputs=("values", "indices"), out=True, disjoint=("input",))
+@primitive(outputs=("values", "indices"), out=True, disjoint=("input",), dims="along")
 def kthvalue(xp: Namespace, input: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     """Return the `k`-th smallest elements along `dim`, counted from 1, and their indices.
 

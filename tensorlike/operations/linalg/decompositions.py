@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _MODES = ("reduced", "complete", "r")
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("Q", "R"))
+@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("Q", "R"), dims="mn->...")
 def qr(xp: Namespace, A: Array, mode: str = "reduced") -> tuple[Array, Array]:
     """Return a matrix Q with orthonormal columns and an upper triangular R whose product is A, of shape (..., m, n).
 
@@ -130,7 +130,7 @@ def checked_factor(xp: Namespace, array: Array, upper: bool, function: str) -> A
     return factor  # type: ignore[no-any-return]
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True)
+@primitive(namespace=NAMESPACE, method=False, out=True, dims="mm->mm")
 def cholesky(xp: Namespace, A: Array, *, upper: bool = False) -> Array:
     """Return the lower triangular L with A = L L^H of a Hermitian positive-definite matrix, or of each of a batch.
 
@@ -155,7 +155,7 @@ def cholesky_gradient(grad: Tensor, factor: Tensor, upper: bool) -> Tensor:
 derivatives(cholesky, A=lambda grad, result, upper: cholesky_gradient(grad, result, upper))
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("L", "info"))
+@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("L", "info"), dims="mm->mm,")
 def cholesky_ex(xp: Namespace, A: Array, *, upper: bool = False, check_errors: bool = False) -> tuple[Array, Array]:
     """Return the factor of `linalg.cholesky`, and for each matrix an integer that is 0 when there is one.
 
@@ -179,7 +179,7 @@ derivatives(cholesky_ex, A=lambda grads, L, upper: cholesky_gradient(grads[0], L
 # ---------------------------------------------------------------------------------------------------------- older names
 
 
-@primitive(name="cholesky", out="cast", variant=("namesake", cholesky))
+@primitive(name="cholesky", out="cast", variant=("namesake", cholesky), dims="mm->mm")
 def _cholesky(xp: Namespace, input: Array, upper: bool = False) -> Array:
     """Return the Cholesky factor of a matrix, as `linalg.cholesky` does.
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tensorlike import return_types
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True)
+@primitive(namespace=NAMESPACE, method=False, out=True, dims="mm->")
 def det(xp: Namespace, A: Array) -> Array:
     """Return the determinant of a square matrix, or of each of a batch.
 
@@ -50,7 +50,7 @@ def _det_gradient(grad: Tensor, A: Tensor, result: Tensor) -> Any:
 derivatives(det, A=lambda grad, A, result: _det_gradient(grad, A, result))
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("sign", "logabsdet"))
+@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("sign", "logabsdet"), dims="mm->,")
 def slogdet(xp: Namespace, A: Array) -> tuple[Array, Array]:
     """Return the sign of the determinant of a square matrix, and the logarithm of its absolute value.
 

@@ -140,7 +140,7 @@ def _diagonals(xp: Namespace, array: Array, offset: int, first: int, second: int
     return xp.lib.stride_tricks.as_strided(array[tuple(start)], shape, steps)  # type: ignore[no-any-return]
 
 
-@primitive(view=True)
+@primitive(view=True, dims="along")
 def diagonal(xp: Namespace, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """Return a view of the diagonals of the matrices in the dimensions `dim1` and `dim2`, as a last dimension.
 

@@ -50,7 +50,7 @@ def _pseudoinverse(
     return xp.matmul(right * inverses[..., None, :], xp.swapaxes(left, -1, -2).conj())
 
 
-@primitive(namespace=NAMESPACE, method=False, out="cast")
+@primitive(namespace=NAMESPACE, method=False, out="cast", dims="mn->nm")
 def pinv(
     xp: Namespace, A: Array, *, atol: Array | Number | None = None, rtol: Array | Number | None = None,
     hermitian: bool = False,

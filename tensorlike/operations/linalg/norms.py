@@ -22,7 +22,7 @@ from .solving import inv_ex
 from .spectral import svdvals
 
 
-@composite(namespace=NAMESPACE)
+@composite(namespace=NAMESPACE, dims="reduced")
 def vector_norm(
     x: Tensor,
     ord: Number = 2,

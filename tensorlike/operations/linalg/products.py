@@ -272,7 +272,7 @@ def _exponential(xp: Namespace, A: Array) -> Array:
     return result.astype(A.dtype)  # type: ignore[no-any-return]
 
 
-@primitive(namespace=NAMESPACE, method=False)
+@primitive(namespace=NAMESPACE, method=False, dims="mm->mm")
 def matrix_exp(xp: Namespace, A: Array) -> Array:
     """Return the exponential of a square matrix, or of each of a batch: the sum of its powers over factorials.
 

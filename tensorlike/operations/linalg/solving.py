@@ -62,7 +62,7 @@ def _inverse_of_some(xp: Namespace, array: Array) -> tuple[Any, list[int]]:
     return result.reshape(array.shape), pivots
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True)
+@primitive(namespace=NAMESPACE, method=False, out=True, dims="mm->mm")
 def inv(xp: Namespace, A: Array) -> Array:
     """Return the inverse of a square matrix, or of each of a batch.
 
@@ -85,7 +85,7 @@ def inv(xp: Namespace, A: Array) -> Array:
 derivatives(inv, A=lambda grad, result: -(result.mH @ (grad @ result.mH)))
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("inverse", "info"))
+@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("inverse", "info"), dims="mm->mm,")
 def inv_ex(xp: Namespace, A: Array, *, check_errors: bool = False) -> tuple[Array, Array]:
     """Return the inverse of each matrix, and for each an integer that is 0 when it exists.
 

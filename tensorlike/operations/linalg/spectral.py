@@ -44,7 +44,7 @@ def _check_driver(function: str, driver: Any) -> None:
         )
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("U", "S", "Vh"))
+@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("U", "S", "Vh"), dims="mn->...")
 def svd(
     xp: Namespace, A: Array, full_matrices: bool = True, *, driver: str | None = None
 ) -> tuple[Array, Array, Array]:  # fmt: skip
@@ -99,7 +99,7 @@ def _like(values: Tensor, other: Tensor) -> Tensor:
 derivatives(svd, A=lambda grads, U, S, Vh: _svd_gradient(grads, U, S, Vh))
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True)
+@primitive(namespace=NAMESPACE, method=False, out=True, dims="mn->k")
 def svdvals(xp: Namespace, A: Array, *, driver: str | None = None) -> Array:
     """Return the singular values of a matrix, or of each of a batch, in descending order.
 
@@ -158,7 +158,7 @@ def _triangle(UPLO: str) -> str:
     return UPLO.upper()
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("eigenvalues", "eigenvectors"))
+@primitive(namespace=NAMESPACE, method=False, out=True, outputs=("eigenvalues", "eigenvectors"), dims="mm->m,mm")
 def eigh(xp: Namespace, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
     """Return the eigenvalues, real and ascending, and the eigenvectors, as columns, of a Hermitian matrix.
 
@@ -189,7 +189,7 @@ derivatives(
 )
 
 
-@primitive(namespace=NAMESPACE, method=False, out=True)
+@primitive(namespace=NAMESPACE, method=False, out=True, dims="mm->m")
 def eigvalsh(xp: Namespace, A: Array, UPLO: str = "L") -> Array:
     """Return the eigenvalues of a Hermitian matrix, or of each of a batch, which are real, in ascending order.
 
@@ -222,7 +222,7 @@ def _check_finite(xp: Namespace, function: str, A: Array) -> None:
         raise RuntimeError(f"torch.{function}: input tensor should not contain infs or NaNs.")
 
 
-@primitive(namespace=NAMESPACE, method=False, out="cast", outputs=("eigenvalues", "eigenvectors"))
+@primitive(namespace=NAMESPACE, method=False, out="cast", outputs=("eigenvalues", "eigenvectors"), dims="mm->m,mm")
 def eig(xp: Namespace, A: Array) -> tuple[Array, Array]:
     """Return the eigenvalues and the eigenvectors, as columns of length one, of a square matrix. Both are complex.
 
@@ -254,7 +254,7 @@ derivatives(
 )
 
 
-@primitive(namespace=NAMESPACE, method=False, out="cast")
+@primitive(namespace=NAMESPACE, method=False, out="cast", dims="mm->m")
 def eigvals(xp: Namespace, A: Array) -> Array:
     """Return the eigenvalues of a square matrix, or of each of a batch, as complex numbers in no particular order.
 

@@ -107,7 +107,7 @@ def adaptive_average(function: str, count: int, input: Tensor, output_size: int 
     return apply_along_dims(input, tuple(_averaging(s, n) for s, n in zip(spatial, wanted)), (found, found))
 
 
-@functional
+@functional(dims=3)
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """Average over `output_size` windows along the last dimension.
 
@@ -119,7 +119,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     return adaptive_average("adaptive_avg_pool1d", 1, input, output_size)
 
 
-@functional
+@functional(dims=4)
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """Average over `output_size` windows of the last two dimensions.
 
@@ -131,7 +131,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     return adaptive_average("adaptive_avg_pool2d", 2, input, output_size)
 
 
-@functional
+@functional(dims=5)
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """Average over `output_size` windows of the last three dimensions.
 
@@ -186,7 +186,7 @@ def _maximum(
     return (values, found) if return_indices else values
 
 
-@functional(guard=True)
+@functional(guard=True, dims=3)
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Return the maxima of `output_size` windows along the last dimension.
 
@@ -198,7 +198,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
     return _maximum("adaptive_max_pool1d", 1, input, output_size, return_indices)
 
 
-@functional(guard=True)
+@functional(guard=True, dims=4)
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Return the maxima of `output_size` windows of the last two dimensions.
 
@@ -210,7 +210,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     return _maximum("adaptive_max_pool2d", 2, input, output_size, return_indices)
 
 
-@functional(guard=True)
+@functional(guard=True, dims=5)
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Return the maxima of `output_size` windows of the last three dimensions.
 

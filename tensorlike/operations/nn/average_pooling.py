@@ -99,7 +99,7 @@ def _pool(
     return _average_pool(input, windows, count_include_pad, divisor_override)
 
 
-@functional
+@functional(dims=3)
 def avg_pool1d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True,
@@ -115,7 +115,7 @@ def avg_pool1d(
     return _pool("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
-@functional
+@functional(dims=4)
 def avg_pool2d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None, *, out: Tensor | None = None,
@@ -134,7 +134,7 @@ def avg_pool2d(
     return written_out("avg_pool2d", found, out, input)
 
 
-@functional
+@functional(dims=5)
 def avg_pool3d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None, *, out: Tensor | None = None,
@@ -162,7 +162,7 @@ def _power_pool(
     return (root.relu() * math.prod(kernel)).pow(1.0 / norm_type)
 
 
-@functional(guard=True)
+@functional(guard=True, dims=3)
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """Return the root of the sum of powers `norm_type` of every window along the last dimension.
 
@@ -174,7 +174,7 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
     return _power_pool("lp_pool1d", 1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-@functional(guard=True)
+@functional(guard=True, dims=4)
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """Return the root of the sum of powers `norm_type` of every window over the last two dimensions.
 
@@ -186,7 +186,7 @@ def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
     return _power_pool("lp_pool2d", 2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-@functional(guard=True)
+@functional(guard=True, dims=5)
 def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """Return the root of the sum of powers `norm_type` of every window over the last three dimensions.
 

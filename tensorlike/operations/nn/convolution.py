@@ -333,7 +333,7 @@ def transposed_convolution(
 # -------------------------------------------------------------------------------------------------------------- public
 
 
-@functional
+@functional(dims=3)
 def conv1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
@@ -349,7 +349,7 @@ def conv1d(
     return plain_convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@functional
+@functional(dims=4)
 def conv2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
@@ -367,7 +367,7 @@ def conv2d(
     return plain_convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
-@functional
+@functional(dims=5)
 def conv3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
     groups: int = 1,
@@ -384,7 +384,7 @@ def conv3d(
     return plain_convolution("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
-@functional
+@functional(dims=3)
 def conv_transpose1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
     output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
@@ -402,7 +402,7 @@ def conv_transpose1d(
     )
 
 
-@functional
+@functional(dims=4)
 def conv_transpose2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
     output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
@@ -420,7 +420,7 @@ def conv_transpose2d(
     )
 
 
-@functional
+@functional(dims=5)
 def conv_transpose3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
     output_padding: Any = 0, groups: int = 1, dilation: Any = 1,

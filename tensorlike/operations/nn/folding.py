@@ -71,7 +71,7 @@ def _need_inexact(function: str, array: Array) -> None:
         )
 
 
-@functional(linear_in=("input",))
+@functional(linear_in=("input",), dims=4)
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Return the windows of images as columns.
 
@@ -99,7 +99,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     return _unfold(input, kernel, geometry, tuple(shape[-2:]))
 
 
-@functional
+@functional(dims=3)
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:

@@ -234,7 +234,7 @@ def elements_at(input: Tensor, found: Tensor, count: int, kept: str | None) -> T
     return values if kept is None else in_formats(values, (kept, None))
 
 
-@functional
+@functional(dims=3)
 def max_pool1d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
@@ -250,7 +250,7 @@ def max_pool1d(
     return pooled("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@functional
+@functional(dims=4)
 def max_pool2d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
@@ -268,7 +268,7 @@ def max_pool2d(
     return pooled("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-@functional
+@functional(dims=5)
 def max_pool3d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
@@ -300,7 +300,7 @@ def _with_indices(count: int) -> Any:
         >>> indices.flatten()
         tensor([1, 3])
         """
-    return functional(pool_with_indices, name=f"{name}_with_indices")
+    return functional(pool_with_indices, name=f"{name}_with_indices", dims=count + 2)
 
 
 max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = map(_with_indices, (1, 2, 3))

@@ -21,7 +21,7 @@ def _again(function: Any, *, guard: bool = False, variant: tuple[str, Any] | Non
     copy.__annotations__ = source.__annotations__
     copy.__doc__ = source.__doc__.replace("tl.nn.functional.", "tl.")
     variant = variant or ("namesake", function)
-    return composite(copy, guard=guard, random=function.operation.random, variant=variant)
+    return composite(copy, guard=guard, random=function.operation.random, dims=function.operation.dims.rank, variant=variant)
 
 
 conv1d, conv2d, conv3d = map(_again, (convolution.conv1d, convolution.conv2d, convolution.conv3d))
@@ -109,7 +109,7 @@ def _max_pool(count: int, function: Any) -> Any:
     summary, _, rest = inspect.cleandoc(function.__doc__).partition("\n\n")
     example = rest[rest.index(">>>") :].replace("tl.nn.functional.", "tl.")
     max_pool.__doc__ = f"{summary}\n\n`nn.functional.{name}`, without the indices.\n\n{example}"
-    return composite(max_pool, name=name, guard=False, variant=("namesake", function))
+    return composite(max_pool, name=name, guard=False, variant=("namesake", function), dims=count + 2)
 
 
 max_pool1d = _max_pool(1, pooling.max_pool1d)
@@ -117,7 +117,7 @@ max_pool2d = _max_pool(2, pooling.max_pool2d)
 max_pool3d = _max_pool(3, pooling.max_pool3d)
 
 
-@composite(guard=False, variant=("namesake", pooling.max_pool1d_with_indices))
+@composite(guard=False, variant=("namesake", pooling.max_pool1d_with_indices), dims=3)
 def max_pool1d_with_indices(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
@@ -130,7 +130,7 @@ def max_pool1d_with_indices(
 
 
 # It returns the indices too.
-@composite
+@composite(dims=3)
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> Any:
     """Return the maxima of `output_size` windows along the last dimension, and their indices.
 

@@ -71,7 +71,7 @@ def _shared(grad: Tensor, input: Tensor, result: Tensor, dim: int | Sequence[int
 # --------------------------------------------------------------------------------------------------- values alone
 
 
-@primitive(out=True)
+@primitive(out=True, dims="reduced")
 def amax(xp: Namespace, input: Array, dim: int | Sequence[int] = (), keepdim: bool = False) -> Array:
     """Return the largest elements over the dimensions `dim`, or over all; NaN counts as the largest.
 
@@ -84,7 +84,7 @@ def amax(xp: Namespace, input: Array, dim: int | Sequence[int] = (), keepdim: bo
     return _extreme(xp, xp.maximum, "amax", input, None if dim == () else dim, keepdim)  # type: ignore[no-any-return]
 
 
-@primitive(out=True)
+@primitive(out=True, dims="reduced")
 def amin(xp: Namespace, input: Array, dim: int | Sequence[int] = (), keepdim: bool = False) -> Array:
     """Return the smallest elements over the dimensions `dim`, or over all; NaN counts as the smallest.
 
@@ -101,7 +101,7 @@ derivatives(amax, input=_shared)
 derivatives(amin, input=_shared)
 
 
-@primitive(outputs=("min", "max"), out=True)
+@primitive(outputs=("min", "max"), out=True, dims="reduced")
 def aminmax(xp: Namespace, input: Array, *, dim: int | None = None, keepdim: bool = False) -> tuple[Array, Array]:
     """Return the smallest and the largest elements, along `dim` or overall, as a named tuple (min, max).
 
@@ -244,7 +244,7 @@ def max(
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 # `dim` may be a tensor: the elementwise form.
-@composite(method=True, guard=False)  # type: ignore[misc]
+@composite(method=True, guard=False, dims="along")  # type: ignore[misc]
 def max(
     input: Tensor,
     dim: Tensor | int | None = None,
@@ -275,7 +275,7 @@ def min(
 @overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 # `dim` may be a tensor: the elementwise form.
-@composite(method=True, guard=False)  # type: ignore[misc]
+@composite(method=True, guard=False, dims="along")  # type: ignore[misc]
 def min(
     input: Tensor,
     dim: Tensor | int | None = None,
@@ -304,7 +304,7 @@ def _argument(xp: Namespace, function: str, input: Array, dim: int | None, keepd
     return _place(xp, function, function, input, dim, keepdim)  # type: ignore[no-any-return]
 
 
-@primitive(differentiable=False, out=True)
+@primitive(differentiable=False, out=True, dims="reduced")
 def argmax(xp: Namespace, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Return the index of the largest element along `dim`, or in the flattened tensor: the first of several.
 
@@ -317,7 +317,7 @@ def argmax(xp: Namespace, input: Array, dim: int | None = None, keepdim: bool = 
     return _argument(xp, "argmax", input, dim, keepdim)
 
 
-@primitive(differentiable=False, out=True)
+@primitive(differentiable=False, out=True, dims="reduced")
 def argmin(xp: Namespace, input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Return the index of the smallest element along `dim`, or in the flattened tensor: the first of several.
 

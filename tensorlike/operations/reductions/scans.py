@@ -40,7 +40,7 @@ def _scanned(xp: Namespace, name: str, input: Array, dim: int | str, dtype: Dtyp
 # ---------------------------------------------------------------------------------------------------------- sums
 
 
-@primitive(inplace=True, out="dtype", linear_in=("input",))
+@primitive(inplace=True, out="dtype", linear_in=("input",), dims="along")
 def cumsum(xp: Namespace, input: Array, dim: int, *, dtype: Dtype | None = None) -> Array:
     """Return the running sums along `dim`.
 
@@ -67,7 +67,7 @@ derivatives(cumsum_backwards, input=lambda grad, dim: grad.cumsum(dim))
 # ------------------------------------------------------------------------------------------------------- products
 
 
-@primitive(inplace=True, out="dtype")
+@primitive(inplace=True, out="dtype", dims="along")
 def cumprod(xp: Namespace, input: Array, dim: int, *, dtype: Dtype | None = None) -> Array:
     """Return the running products along `dim`.
 
@@ -138,7 +138,7 @@ def _running(xp: Namespace, ufunc: Any, function: str, input: Array, dim: int) -
     return values, xp.maximum.accumulate(xp.where(reached, places, xp.zeros((), _INT64)), axis)
 
 
-@primitive(outputs=("values", "indices"), out=True)
+@primitive(outputs=("values", "indices"), out=True, dims="along")
 def cummax(xp: Namespace, input: Array, dim: int) -> tuple[Array, Array]:
     """Return the running maxima along `dim` and their indices, the last of equal ones; NaN counts as the largest.
 
@@ -150,7 +150,7 @@ def cummax(xp: Namespace, input: Array, dim: int) -> tuple[Array, Array]:
     return _running(xp, xp.maximum, "cummax", input, dim)
 
 
-@primitive(outputs=("values", "indices"), out=True)
+@primitive(outputs=("values", "indices"), out=True, dims="along")
 def cummin(xp: Namespace, input: Array, dim: int) -> tuple[Array, Array]:
     """Return the running minima along `dim` and their indices, the last of equal ones; NaN counts as the smallest.
 
@@ -183,7 +183,7 @@ def _complex_logaddexp(xp: Namespace, a: Array, b: Array) -> Array:
     return larger + xp.where(finite, tail, 0)
 
 
-@primitive(out=True)
+@primitive(out=True, dims="along")
 def logcumsumexp(xp: Namespace, input: Array, dim: int) -> Array:
     """Return the logarithms of the running sums of exponentials along `dim`, computed without overflow.
 

@@ -20,7 +20,7 @@ from .row_kernels import rows_of_last, softmax_rows, softmax_rows_grad
 _FLOAT32 = np.dtype(np.float32)
 
 
-@primitive(out="cast")
+@primitive(out="cast", dims="reduced")
 def logsumexp(xp: Namespace, input: Array, dim: int | Sequence[int], keepdim: bool = False) -> Array:
     """Return the logarithm of the sum of exponentials over the dimensions `dim`, computed without overflow.
 
@@ -65,7 +65,7 @@ def _shifted(xp: Namespace, function: str, input: Array, dim: int, dtype: Dtype 
     return array - xp.maximum.reduce(array, axis, None, None, True), axis, wanted
 
 
-@primitive(out=True)
+@primitive(out=True, dims="along")
 def softmax(xp: Namespace, input: Array, dim: int, dtype: Dtype | None = None) -> Array:
     """Return the softmax along `dim`: exponentials divided by their sum.
 
@@ -107,7 +107,7 @@ derivatives(softmax, input=lambda grad, result, dim: _softmax_backward(grad, res
 raw_derivatives(softmax, input=lambda grad, result, dim: _raw_softmax_backward(grad, result, dim))
 
 
-@primitive(out=True)
+@primitive(out=True, dims="along")
 def log_softmax(xp: Namespace, input: Array, dim: int, dtype: Dtype | None = None) -> Array:
     """Return the logarithm of `softmax` along `dim`, computed without overflow.
 

@@ -125,7 +125,7 @@ def _mean_backward(
     return expanded(grad / count_of(shape, dim), shape, dim, keepdim)
 
 
-@primitive(out="cast")
+@primitive(out="cast", dims="reduced")
 def var(
     xp: Namespace, input: Array, dim: int | Sequence[int] | bool | None = None, unbiased: bool | None = None,
     keepdim: bool = False, *, correction: float | None = None,
@@ -146,7 +146,7 @@ def var(
 derivatives(var, input=_variance_backward)
 
 
-@primitive(out="cast")
+@primitive(out="cast", dims="reduced")
 def std(
     xp: Namespace, input: Array, dim: int | Sequence[int] | bool | None = None, unbiased: bool | None = None,
     keepdim: bool = False, *, correction: float | None = None,
@@ -163,7 +163,7 @@ def std(
 derivatives(std, input=_deviation_backward)
 
 
-@primitive(outputs=True, method=False)
+@primitive(outputs=True, method=False, dims="reduced")
 def var_mean(
     xp: Namespace, input: Array, dim: int | Sequence[int] | bool | None = None, unbiased: bool | None = None,
     keepdim: bool = False, *, correction: float | None = None,
@@ -186,7 +186,7 @@ derivatives(
 )
 
 
-@primitive(outputs=True, method=False)
+@primitive(outputs=True, method=False, dims="reduced")
 def std_mean(
     xp: Namespace, input: Array, dim: int | Sequence[int] | bool | None = None, unbiased: bool | None = None,
     keepdim: bool = False, *, correction: float | None = None,
@@ -318,7 +318,7 @@ def median(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def median(
     input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, ...] | None = None
 ) -> return_types.median: ...
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, dims="along")
 def median(
     input: Tensor,
     dim: int | None = None,
@@ -343,7 +343,7 @@ def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def nanmedian(
     input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, ...] | None = None
 ) -> return_types.nanmedian: ...
-@composite(method=True, guard=False)
+@composite(method=True, guard=False, dims="along")
 def nanmedian(
     input: Tensor,
     dim: int | None = None,
@@ -381,7 +381,7 @@ def _inserted(xp: Namespace, lines: Any) -> Any:
     return order
 
 
-@primitive(outputs=("values", "indices"), out=True)
+@primitive(outputs=("values", "indices"), out=True, dims="along")
 def mode(xp: Namespace, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     """Return the most frequent elements along `dim`, the smallest of several, and where each occurs last.
 
@@ -497,7 +497,7 @@ def _quantile(
     return result if out is None else write_out(function, out, result._tl_data, input, rule="exact")
 
 
-@composite(method=True)
+@composite(method=True, dims="reduced")
 def quantile(
     input: Tensor,
     q: Tensor | float,
@@ -519,7 +519,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation, out, False)
 
 
-@composite(method=True)
+@composite(method=True, dims="reduced")
 def nanquantile(
     input: Tensor,
     q: Tensor | float,

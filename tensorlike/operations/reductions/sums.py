@@ -61,7 +61,7 @@ def _accumulated(
     return ufunc.reduce(array, axes, dtype, None, keepdim)  # type: ignore[no-any-return]
 
 
-@primitive(out="dtype", linear_in=("input",))
+@primitive(out="dtype", linear_in=("input",), dims="reduced")
 def sum(
     xp: Namespace, input: Array, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
     dtype: Dtype | None = None,
@@ -98,7 +98,7 @@ derivatives(
 raw_derivatives(sum, input=raw_expanded)
 
 
-@primitive(out="cast")
+@primitive(out="cast", dims="reduced")
 def nansum(
     xp: Namespace, input: Array, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
     dtype: Dtype | None = None,
@@ -130,7 +130,7 @@ derivatives(
 )
 
 
-@primitive(out="cast", linear_in=("input",))
+@primitive(out="cast", linear_in=("input",), dims="reduced")
 def mean(
     xp: Namespace, input: Array, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
     dtype: Dtype | None = None,
@@ -174,7 +174,7 @@ derivatives(
 )
 
 
-@composite(method=True)
+@composite(method=True, dims="reduced")
 def nanmean(
     input: Tensor,
     dim: int | Sequence[int] | None = None,
@@ -204,7 +204,7 @@ def nanmean(
 # ------------------------------------------------------------------------------------------------------ products
 
 
-@primitive(out="dtype")
+@primitive(out="dtype", dims="reduced")
 def prod(
     xp: Namespace, input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: Dtype | None = None
 ) -> Array:
@@ -275,7 +275,7 @@ def _truth(
     return xp.asarray(result).astype(_UINT8) if input.dtype == _UINT8 else result
 
 
-@primitive(differentiable=False, out="truth")
+@primitive(differentiable=False, out="truth", dims="reduced")
 def all(xp: Namespace, input: Array, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Array:
     """Return whether all elements are true, that is not zero, overall or along the dimensions `dim`.
 
@@ -287,7 +287,7 @@ def all(xp: Namespace, input: Array, dim: int | Sequence[int] | None = None, kee
     return _truth(xp, xp.logical_and, "all", input, dim, keepdim)  # type: ignore[no-any-return]
 
 
-@primitive(differentiable=False, out="truth")
+@primitive(differentiable=False, out="truth", dims="reduced")
 def any(xp: Namespace, input: Array, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Array:
     """Return whether any element is true, that is not zero, overall or along the dimensions `dim`.
 
@@ -299,7 +299,7 @@ def any(xp: Namespace, input: Array, dim: int | Sequence[int] | None = None, kee
     return _truth(xp, xp.logical_or, "any", input, dim, keepdim)  # type: ignore[no-any-return]
 
 
-@primitive(differentiable=False)
+@primitive(differentiable=False, dims="reduced")
 def count_nonzero(xp: Namespace, input: Array, dim: int | Sequence[int] | None = None) -> Array:
     """Return how many elements are not zero, overall or along the dimensions `dim`, as int64.
 

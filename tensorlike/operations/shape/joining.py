@@ -309,7 +309,7 @@ def _parts(tensor: Any, size: Any, dim: int) -> tuple[Any, ...]:
     return _split_view(tensor, parts or [0], where)
 
 
-@composite(guard=False, linear_in=("tensor",))
+@composite(guard=False, linear_in=("tensor",), dims="along")
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split `tensor` along `dim` into views of one size, except the last, or of given sizes.
 
@@ -321,7 +321,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     return _parts(require_tensor("split", tensor, "tensor"), split_size_or_sections, dim)
 
 
-@tensor_method(name="split", guard=False, linear_in=("self",), variant=("namesake", split))
+@tensor_method(name="split", guard=False, linear_in=("self",), variant=("namesake", split), dims="along")
 def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split this tensor along `dim` into views of one size, except the last, or of given sizes.
 
@@ -331,7 +331,7 @@ def _split_method(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -
     return _parts(self, split_size, dim)
 
 
-@composite(guard=False, method=True, linear_in=("input",))
+@composite(guard=False, method=True, linear_in=("input",), dims="along")
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split `input` along `dim` into views of the given sizes.
 
@@ -343,7 +343,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     return _with_sizes(require_tensor("split_with_sizes", input), split_sizes, dim, "split_with_sizes")
 
 
-@composite(guard=False, method=True, linear_in=("input",))
+@composite(guard=False, method=True, linear_in=("input",), dims="along")
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Split `input` along `dim` into at most `chunks` views of one size; the last may be smaller.
 
@@ -363,7 +363,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return _parts(input, size, where)
 
 
-@primitive(outputs=True, view=True)
+@primitive(outputs=True, view=True, dims="along")
 def unbind(xp: Namespace, input: Array, dim: int = 0) -> tuple[Array, ...]:
     """Remove dimension `dim`; return a tuple of views, one for each index.
 
@@ -417,7 +417,7 @@ def _cut(tensor: Tensor, sections: int | list[int], dim: int) -> tuple[Any, ...]
     )
 
 
-@composite(guard=False, method=True, linear_in=("input",))
+@composite(guard=False, method=True, linear_in=("input",), dims="along")
 def tensor_split(
     input: Tensor, indices_or_sections: Tensor | int | Sequence[int] | None = None, dim: int = 0, *,
     indices: Sequence[int] | None = None, sections: int | None = None,

@@ -33,7 +33,7 @@ from .reshaping import sizes
 # ---------------------------------------------------------------------------------------------------------------- parts
 
 
-@composite(guard=False, method=True, linear_in=("input",))
+@composite(guard=False, method=True, linear_in=("input",), dims="along")
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """Return a view of the slice of `input` at `index` along `dim`, without that dimension.
 
@@ -71,7 +71,7 @@ def _narrowed(input: Array, dim: int, start: Tensor | int, length: int) -> tuple
     return along(where, slice(first, first + count))
 
 
-@composite(guard=False, method=True, linear_in=("input",))
+@composite(guard=False, method=True, linear_in=("input",), dims="along")
 def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     """Return a view of the `length` slices of `input` from `start` on along `dim`.
 
@@ -198,7 +198,7 @@ def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storag
 # --------------------------------------------------------------------------------------------------- reordering
 
 
-@primitive(variadic="dims", own_layout=True, linear_in=("input",))
+@primitive(variadic="dims", own_layout=True, linear_in=("input",), dims="along")
 def flip(xp: Namespace, input: Array, dims: Sequence[int]) -> Array:
     """Return `input` with the order of its elements reversed along the dimensions `dims`.
 
@@ -259,7 +259,7 @@ def _pairs(input: Array, shifts: int | Sequence[int], dims: int | Sequence[int] 
     return by, [one_dim(d, input.ndim) for d in along_dims]
 
 
-@primitive(own_layout=True, linear_in=("input",))
+@primitive(own_layout=True, linear_in=("input",), dims="along")
 def roll(xp: Namespace, input: Array, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Array:
     """Return `input` with its elements shifted along the dimensions `dims`, wrapping around at the ends.
 

@@ -264,7 +264,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return _reshape(input, (*shape[:first], count, *shape[last + 1 :]))
 
 
-@composite(method=True, guard=False, linear_in=("input",))
+@composite(method=True, guard=False, linear_in=("input",), dims="along")
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Return a view of `input` with dimension `dim` split into several of the given sizes, one of which may be -1.
 
@@ -318,7 +318,7 @@ def _inverse(dims: Sequence[int], ndim: int) -> list[int]:
     return inverse
 
 
-@primitive(view=True, variadic="dims")
+@primitive(view=True, variadic="dims", dims="ordered")
 def permute(xp: Namespace, input: Array, dims: Sequence[int]) -> Array:
     """Return a view of `input` with its dimensions in the order `dims`.
 
@@ -344,7 +344,7 @@ derivatives(permute, input=lambda grad, dims: grad.permute(_inverse(dims, grad._
 _permute: Callable[..., Tensor] = undispatched(permute)
 
 
-@primitive(view=True)
+@primitive(view=True, dims="ordered")
 def transpose(xp: Namespace, input: Array, dim0: int, dim1: int) -> Array:
     """Return a view of `input` with two dimensions exchanged.
 
@@ -360,7 +360,7 @@ derivatives(transpose, input=lambda grad, dim0, dim1: grad.transpose(dim0, dim1)
 _transpose: Callable[..., Tensor] = undispatched(transpose)
 
 
-@composite(method=True, guard=False, linear_in=("input",))
+@composite(method=True, guard=False, linear_in=("input",), dims="ordered")
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Return a view of `input` with two dimensions exchanged, as `transpose` does.
 
@@ -370,7 +370,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     return _transpose(input, axis0, axis1)
 
 
-@composite(method=True, guard=False, linear_in=("input",))
+@composite(method=True, guard=False, linear_in=("input",), dims="ordered")
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Return a view of `input` with two dimensions exchanged, as `transpose` does.
 
@@ -380,7 +380,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return _transpose(input, dim0, dim1)
 
 
-@primitive(view=True)
+@primitive(view=True, dims="ordered")
 def t(xp: Namespace, input: Array) -> Array:
     """Transpose of a matrix, as a view; of fewer than two dimensions, a view of the same.
 
@@ -401,7 +401,7 @@ def _conj(tensor: Tensor) -> Tensor:
     return undispatched(TensorType.conj)(tensor) if tensor._tl_data.dtype.kind == "c" else tensor
 
 
-@tensor_property(linear_in=("self",))
+@tensor_property(linear_in=("self",), dims="ordered")
 def T(self: Tensor) -> Tensor:
     """A view with the dimensions in reverse order; meant for matrices, and deprecated for other than two dimensions."""
     ndim = self._tl_data.ndim
@@ -432,19 +432,19 @@ def _matrices(self: Tensor, name: str) -> Tensor:
     return _transpose(self, -2, -1)
 
 
-@tensor_property(linear_in=("self",))
+@tensor_property(linear_in=("self",), dims="ordered")
 def mT(self: Tensor) -> Tensor:
     """A view with the last two dimensions exchanged."""
     return _matrices(self, "mT")
 
 
-@tensor_property(linear_in=("self",))
+@tensor_property(linear_in=("self",), dims="conjugated")
 def mH(self: Tensor) -> Tensor:
     """The matrices in the last two dimensions, transposed and conjugated."""
     return _conj(_matrices(self, "mH"))
 
 
-@tensor_property(linear_in=("self",))
+@tensor_property(linear_in=("self",), dims="conjugated")
 def H(self: Tensor) -> Tensor:
     """This matrix transposed and conjugated."""
     ndim = self._tl_data.ndim
@@ -456,7 +456,7 @@ def H(self: Tensor) -> Tensor:
     return _conj(_matrices(self, "H"))
 
 
-@composite(method=True, guard=False, linear_in=("input",))
+@composite(method=True, guard=False, linear_in=("input",), dims="conjugated")
 def adjoint(input: Tensor) -> Tensor:
     """Return the matrices in the last two dimensions of `input`, transposed and conjugated.
 
@@ -468,7 +468,7 @@ def adjoint(input: Tensor) -> Tensor:
     return _conj(_matrices(require_tensor("adjoint", input), "adjoint()"))
 
 
-@composite(method=True, guard=False, aliases=("moveaxis",), linear_in=("input",))
+@composite(method=True, guard=False, aliases=("moveaxis",), linear_in=("input",), dims="ordered")
 def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tuple[int, ...]) -> Tensor:
     """Return a view of `input` with the dimensions `source` moved to the positions `destination`, the others in order.
 

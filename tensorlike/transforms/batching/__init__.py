@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from . import along as along
 from . import neural as neural
 from . import products as products
-from . import reductions as reductions
 from . import shaping as shaping

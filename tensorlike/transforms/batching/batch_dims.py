@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorlike.dispatch.operation import Form
+from tensorlike.tensor.dims import one_dim
 from tensorlike.tensor.tensor import Tensor
 
 from ..batched import batch_of, batched, is_batched, unbatched, wrapped
-from ..levels import Level, bind, leaves, tree_map
+from ..levels import Level, bind, leaves, shape_of, tree_map
 
 __all__ = [
     "Arguments",
-    "aligned",
     "arguments",
     "batch_of",
     "batched",
@@ -53,20 +53,9 @@ def called(form: Form, given: Arguments) -> Any:
     return form.function(given["input"], **keywords)
 
 
-def shifted(dim: int | Sequence[int]) -> Any:
-    """Return dimensions of one example as dimensions of the batch: those counted from the end stay the same."""
-    if isinstance(dim, int):
-        return dim + 1 if dim >= 0 else dim
-    return tuple(shifted(d) for d in dim)
-
-
-def aligned(value: Any, rank: int, level: Level) -> Any:
-    """Return a batch with ones between the batch and its own dimensions, for examples of `rank` dimensions."""
-    if not is_batched(value, level):
-        return value
-    inner = value._value
-    missing = rank - (inner.dim() - 1)
-    return inner.reshape(inner.shape[0], *(1,) * missing, *inner.shape[1:]) if missing > 0 else inner
+def shifted(dim: int | Sequence[int], rank: int) -> Any:
+    """Return dimensions of an example of `rank` dimensions as those of the batch. Raises IndexError out of range."""
+    return tuple([one_dim(d, rank) + 1 for d in dim]) if isinstance(dim, (tuple, list)) else one_dim(dim, rank) + 1
 
 
 def passed_through(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -82,9 +71,9 @@ def passed_through(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict
     return first if form.inplace else wrapped(result, level)
 
 
-def rank_of(value: Tensor) -> int:
-    """Return the number of dimensions of one example."""
-    return int(value.dim()) if isinstance(value, Tensor) else 0
+def rank_of(value: Tensor | float | None) -> int:
+    """Return the number of dimensions of one example, none for a number."""
+    return len(shape_of(value)) if isinstance(value, Tensor) else 0
 
 
 def sizes_in(args: Sequence[Any]) -> tuple[Any, ...]:

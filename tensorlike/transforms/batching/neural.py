@@ -5,75 +5,43 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import EXAMPLES, Form, operation_of
+from tensorlike.dispatch.registry import moving
 from tensorlike.operations.nn import (
-    adaptive_pooling,
     attention,
-    average_pooling,
     classification,
     convolution,
     embedding,
-    folding,
     loss,
     normalization,
     padding,
-    pooling,
     resampling,
     toplevel,
     toplevel_normalization,
 )
 
 from ..batched import rule
-from ..levels import Level
+from ..levels import Level, tree_map
 from .batch_dims import arguments, called, is_batched, only_first, passed_through, rank_of, unbatched, wrapped
 
 
-def _folded(rank_with_batch: int | None) -> Any:
-    """Make a rule for functions of one tensor (N, C, ...) or (C, ...): the batch becomes part of N."""
-
-    def answer(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given = arguments(form, args, kwargs)
-        if given is None or not only_first(level, given):
-            return NotImplemented
-        inner = given["input"]._value
-        rank = inner.dim() - 1
-        if rank_with_batch is not None and rank not in (rank_with_batch, rank_with_batch - 1):
-            return NotImplemented
-        whole = rank == rank_with_batch or (rank_with_batch is None and rank >= 2)
-        if not whole and rank_with_batch is None:
-            return NotImplemented
-        given["input"] = inner.flatten(0, 1) if whole else inner
-        result = called(form, given)
-        if whole:
-            split = (inner.shape[0], inner.shape[1])
-            parts = result if isinstance(result, tuple) else (result,)
-            shaped = tuple(r.reshape(*split, *r.shape[1:]) for r in parts)
-            result = shaped if len(parts) > 1 else shaped[0]
-        return wrapped(result, level)
-
-    return answer
+def _folded(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Answer for functions of one tensor (N, C, ...) or (C, ...): the batch becomes part of N."""
+    given, rank_with_batch = arguments(form, args, kwargs), form.operation.dims.rank
+    if given is None or not only_first(level, given):
+        return NotImplemented
+    inner = given["input"]._value
+    rank = inner.dim() - 1
+    whole = rank == rank_with_batch or (rank_with_batch is None and rank >= 2)
+    if not whole and rank + 1 != rank_with_batch:
+        return NotImplemented
+    given["input"] = inner.flatten(0, 1) if whole else inner
+    result = called(form, given)
+    if whole:
+        result = tree_map(lambda r: r.reshape(*inner.shape[:2], *r.shape[1:]), result)
+    return wrapped(result, level)
 
 
-_POOLS = {
-    3: (
-        pooling.max_pool1d, average_pooling.avg_pool1d, average_pooling.lp_pool1d, adaptive_pooling.adaptive_avg_pool1d,
-        adaptive_pooling.adaptive_max_pool1d, toplevel.avg_pool1d, toplevel.adaptive_avg_pool1d,
-        toplevel.max_pool1d, toplevel.max_pool1d_with_indices, toplevel.adaptive_max_pool1d,
-    ),
-    4: (
-        pooling.max_pool2d, average_pooling.avg_pool2d, average_pooling.lp_pool2d, adaptive_pooling.adaptive_avg_pool2d,
-        adaptive_pooling.adaptive_max_pool2d, toplevel.max_pool2d,
-    ),
-    5: (
-        pooling.max_pool3d, average_pooling.avg_pool3d, average_pooling.lp_pool3d, adaptive_pooling.adaptive_avg_pool3d,
-        adaptive_pooling.adaptive_max_pool3d, toplevel.max_pool3d,
-    ),
-}  # fmt: skip
-for _rank, _functions in _POOLS.items():
-    rule(*_functions)(_folded(_rank))
-rule(folding.unfold)(_folded(4))
-rule(folding.fold)(_folded(3))
-rule(resampling.interpolate)(_folded(None))
 rule(
     resampling.pixel_shuffle, resampling.pixel_unshuffle, resampling._pixel_shuffle, resampling._pixel_unshuffle
 )(passed_through)  # fmt: skip
@@ -130,6 +98,9 @@ rule(
     convolution.conv_transpose1d, convolution.conv_transpose2d, convolution.conv_transpose3d,
     toplevel.conv_transpose1d, toplevel.conv_transpose2d, toplevel.conv_transpose3d,
 )(partial(_convolved, transposed=True))  # fmt: skip
+
+
+rule(resampling.interpolate, *(f for f in moving(EXAMPLES) if operation_of(f).batching is None))(_folded)
 
 
 @rule(normalization.layer_norm, toplevel_normalization.layer_norm)

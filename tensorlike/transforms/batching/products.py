@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorlike.dispatch.operation import Form
-from tensorlike.operations.linalg import (
-    contractions,
-    decompositions,
-    determinants,
-    einsum,
-    least_squares,
-    matmul,
-    products,
-    solving,
-    spectral,
-)
+from tensorlike.dispatch.operation import MATRICES, Form
+from tensorlike.dispatch.registry import moving
+from tensorlike.operations.linalg import contractions, determinants, einsum, matmul, products
 from tensorlike.tensor import Tensor
 
 from ..batched import batched, rule
@@ -142,13 +133,9 @@ def _einsum(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, A
     return wrapped(form.function(f"{','.join(marked)}->{letter}{output}", *plain), level)
 
 
+# Followed, the composites would take longer.
 @rule(
-    products.inverse, products.matrix_exp, products.matrix_power, contractions.matrix_power, solving.inv,
-    determinants.det, determinants.slogdet, determinants.logdet, decompositions.cholesky, decompositions.qr,
-    spectral.svd, spectral.svdvals, spectral.eigh, spectral.eigvalsh, spectral.eig, spectral.eigvals,
-    least_squares.pinv,
-    # The older functions of these names.
-    products._matrix_exp, determinants._det, determinants._slogdet, decompositions._cholesky,
+    *moving(MATRICES), products._matrix_exp, products.matrix_power, contractions.matrix_power, determinants.logdet
 )  # fmt: skip
 def _of_matrices(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if "r" in (*args[1:], *kwargs.values()):

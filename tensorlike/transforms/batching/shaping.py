@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorlike.dispatch.operation import Form
+from tensorlike.dispatch.operation import Form, operation_of
 from tensorlike.operations.elementwise import comparison, complexes, rounding
-from tensorlike.operations.indexing import copies, gather
+from tensorlike.operations.indexing import copies
 from tensorlike.operations.linalg import diagonals
 from tensorlike.operations.memory import inplace, placement
 from tensorlike.operations.reductions import sums
@@ -20,7 +20,6 @@ from ..levels import Level, Method, leaves, plain_of
 from .batch_dims import (
     arguments,
     batch_of,
-    called,
     is_batched,
     only_first,
     passed_through,
@@ -78,7 +77,8 @@ def _flatten(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, 
     inner = given["input"]._value
     if inner.dim() == 1:
         return wrapped(inner.reshape(-1, 1), level)
-    return wrapped(inner.flatten(shifted(given.get("start_dim", 0)), shifted(given.get("end_dim", -1))), level)
+    first, last = given.get("start_dim", 0), given.get("end_dim", -1)
+    return wrapped(inner.flatten(*shifted((first, last), inner.dim() - 1)), level)
 
 
 @rule(Method.expand, expanding.broadcast_to)
@@ -92,72 +92,6 @@ def _expand(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, A
     return wrapped(wide.expand(inner.shape[0], *sizes), level)
 
 
-@rule(reshaping.permute)
-def _permute(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    dims = sizes_in(args[1:]) or sizes_in(tuple(kwargs.values()))
-    inner = args[0]._value
-    rank = inner.dim() - 1
-    return wrapped(inner.permute(0, *[d % rank + 1 if -rank <= d < rank else d + 1 for d in dims]), level)
-
-
-@rule(Method.T)
-def _transposed(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    inner = args[0]._value
-    return wrapped(inner.permute(0, *range(inner.dim() - 1, 0, -1)), level)
-
-
-@rule(reshaping.t)
-def _t(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    inner = args[0]._value
-    if inner.dim() > 3:
-        return NotImplemented
-    return wrapped(inner.transpose(1, 2) if inner.dim() == 3 else inner, level)
-
-
-def _turned_by(function: Callable[..., Any]) -> Any:
-    """Make a rule for functions that turn matrices."""
-
-    def answer(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        inner = args[0]._value
-        return wrapped(function(inner), level) if inner.dim() >= 3 else NotImplemented
-
-    return answer
-
-
-rule(Method.mT)(_turned_by(lambda batch: batch.mT))
-rule(Method.mH, reshaping.adjoint)(_turned_by(lambda batch: batch.mH))
-
-
-def _with_dims(*names: str) -> Any:
-    """Make a rule for functions of one tensor whose arguments `names` are dimensions of it."""
-
-    def answer(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given = arguments(form, args, kwargs)
-        if given is None or not only_first(level, given) or rank_of(given["input"]) == 0:
-            return NotImplemented
-        for name in names:
-            value = given.get(name)
-            if value is None or isinstance(value, str) or value in ((), []):
-                return NotImplemented
-            given[name] = shifted(value)
-        given["input"] = given["input"]._value
-        return wrapped(called(form, given), level)
-
-    return answer
-
-
-rule(reshaping.transpose, reshaping.swapdims)(_with_dims("dim0", "dim1"))
-rule(reshaping.swapaxes)(_with_dims("axis0", "axis1"))
-rule(
-    rearranging.select, rearranging.narrow, reshaping.unflatten, joining.unbind, joining.split, joining.chunk,
-    joining.split_with_sizes, joining.tensor_split, Method.split, copies.narrow_copy, copies.unsafe_split,
-    copies.unsafe_chunk, gather.index_select,
-)(_with_dims("dim"))  # fmt: skip
-rule(rearranging.flip, rearranging.roll)(_with_dims("dims"))
-rule(diagonals.diagonal)(_with_dims("dim1", "dim2"))
-rule(reshaping.movedim)(_with_dims("source", "destination"))
-
-
 @rule(reshaping.squeeze)
 def _squeeze(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     given = arguments(form, args, kwargs)
@@ -169,7 +103,7 @@ def _squeeze(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, 
     if dim is None:
         dim = tuple(d for d in range(1, inner.dim()) if inner.shape[d] == 1)
         return wrapped(inner.squeeze(dim) if dim else inner.view_as(inner), level)
-    return wrapped(inner.squeeze(shifted(dim)), level)
+    return wrapped(inner.squeeze(shifted(dim, inner.dim() - 1)), level)
 
 
 @rule(reshaping.unsqueeze)
@@ -177,10 +111,8 @@ def _unsqueeze(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str
     given = arguments(form, args, kwargs)
     if given is None:
         return NotImplemented
-    rank = rank_of(given["input"])
-    if not -rank - 1 <= given["dim"] <= rank:
-        return NotImplemented
-    return wrapped(given["input"]._value.unsqueeze(shifted(given["dim"])), level)
+    inner = given["input"]._value
+    return wrapped(inner.unsqueeze(shifted(given["dim"], inner.dim())), level)
 
 
 @rule(diagonals.tril, diagonals.triu)
@@ -194,7 +126,8 @@ def _stacked(level: Level, form: Form, args: tuple[Any, ...], kwargs: dict[str, 
     if given is None or not isinstance(given["input"], (tuple, list)) or not isinstance(given.get("dim", 0), int):
         return NotImplemented
     tensors = [batch_of(t, level) for t in given["input"]]
-    return wrapped(form.function(tensors, shifted(given.get("dim", 0))), level)
+    rank = tensors[0].dim() - (form.operation is not operation_of(joining.stack))
+    return wrapped(form.function(tensors, shifted(given.get("dim", 0), rank)), level)
 
 
 @rule(joining.cat)
