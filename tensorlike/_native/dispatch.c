@@ -299,7 +299,7 @@ collect(Dispatched *of, PyObject *const *args, Py_ssize_t given, PyObject **oper
     return count;
 }
 
-/* Whether an argument that is no operand is never asked, nor anything in it: Note [Who is asked] in collect.py. Says no
+/* Whether an argument that is no operand is never asked, nor anything in it: Note [What overrides] in collect.py. Says no
  * where only Python can tell. */
 static bool
 is_ordinary(PyObject *value, int depth)

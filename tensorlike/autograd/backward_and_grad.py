@@ -115,7 +115,7 @@ def backward(
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     tensors = _as_tuple(tensors)
     operands = _asked(tensors, wanted, grad_tensors)
-    # Modes are asked where a type is; otherwise the hooks of the graph run under them.
+    # Modes are called where a type is; otherwise the hooks of the graph run under them.
     if operands and overriding_types(operands) and has_torch_function(operands):
         return handle_torch_function(  # type: ignore[no-any-return]
             backward,

@@ -145,7 +145,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     def __new__(
         cls, requires_grad: bool = True, device: Device | str | None = None, dtype: Dtype | None = None
     ) -> Self:
-        # Made plain first: nothing may be asked of the class itself.
+        # Made plain first: the class itself must not be called.
         result: Any = Parameter(tl.empty(0, device=device, dtype=dtype), requires_grad=requires_grad)
         result.__class__ = cls
         return result  # type: ignore[no-any-return]

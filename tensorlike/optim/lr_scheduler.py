@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, SupportsFloat
 
 from tensorlike._above import explain_absent_names
+from tensorlike.tensor.declarations.documentation import list_arguments as _list_arguments
 
 from ._cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from ._scheduler import (
@@ -631,3 +632,5 @@ class ChainedScheduler(_Composed):
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = self._rates_of(self._schedulers)
+
+_list_arguments("optim.lr_scheduler", [globals()[name] for name in __all__])

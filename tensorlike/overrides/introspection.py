@@ -3,7 +3,7 @@
 # Note [What is public]
 A row of the registry is public when its function can be found at its dotted name and no part of that name starts with
 an underscore. Dunder methods and what PyTorch has of that kind (`_base`, `_grad`, `_version`, `_is_view`) are the
-exceptions. `public_rows` has what types are asked about, so that operators are there once, as the method that types
+exceptions. `public_rows` has what types receive, so that operators are there once, as the method that types
 are asked about. The lists are PyTorch's, which has the operators too: see Note [The lists are PyTorch's].
 """
 
@@ -188,7 +188,7 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
 def get_ignored_functions() -> set[Callable[..., Any]]:
     """Return what PyTorch lists as functions that no type can intercept: most take no tensors, and modes see them.
 
-    Types are asked about a few of them all the same, as in PyTorch: `new_zeros` and the other methods of that kind,
+    Types receive a few of them all the same, as in PyTorch: `new_zeros` and the other methods of that kind,
     `stride`, `Tensor.unflatten`, `as_strided`, `fill`, `normal`, `rand_like`, `randn_like`, `randint_like`,
     `result_type`, `vander`, `nn.functional.hardsigmoid` and `hardswish`.
 

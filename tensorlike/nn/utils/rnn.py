@@ -184,7 +184,7 @@ def pack_padded_sequence(
 def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
     """Return the rows of a padded batch whose longest sequence comes first, and their numbers in each step.
 
-    It is what types are asked about, as in PyTorch.
+    It is what types receive, as in PyTorch.
     """
     if _api.has_torch_function((input, lengths)):
         return _api.handle_torch_function(  # type: ignore[no-any-return]

@@ -180,7 +180,7 @@ def _reduce_ex(self: Tensor, proto: Any) -> Any:
 def as_subclass(self: Tensor, cls: type[Subclass]) -> Subclass:
     """Return a tensor of the type `cls` on the same memory, at the same place in the graph.
 
-    No type and no mode is asked, as in PyTorch: implementations of `__torch_function__` give results their type with
+    There is no dispatch, as in PyTorch: implementations of `__torch_function__` give results their type with
     it. Raises TypeError when `cls` is no subclass of Tensor.
 
     >>> class Sub(tl.Tensor):
@@ -205,7 +205,7 @@ Tensor.as_subclass = as_subclass  # type: ignore[assignment, method-assign]
 def _array_namespace(self: Tensor, *, api_version: str | None = None) -> ModuleType:
     """Return the namespace of the Python array API standard, `tensorlike.array_api`.
 
-    No type is asked: its functions ask them. Raises ValueError for a version of the standard that it does not follow.
+    It is not dispatched: its functions are. Raises ValueError for a version of the standard that it does not follow.
 
     >>> tl.ones(2).__array_namespace__().__name__
     'tensorlike.array_api'
