@@ -6740,8 +6740,6 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dty
     >>> tl.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()
     tensor([[0., 0., 3.],
             [4., 0., 0.]])
-
-    Source: PyTorch's `torch.sparse_coo_tensor`.
     """
 @overload
 def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...

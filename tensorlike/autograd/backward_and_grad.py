@@ -94,8 +94,6 @@ def backward(
     >>> tl.autograd.backward((x * 3).sum())
     >>> x.grad
     tensor([3., 3.])
-
-    Source: PyTorch's `torch.autograd.backward`.
     """
     if grad_variables is not None:
         warnings.warn(
@@ -239,8 +237,6 @@ def grad(
     >>> second, = tl.autograd.grad(first, x)
     >>> first.item(), second.item()
     (27.0, 18.0)
-
-    Source: PyTorch's `torch.autograd.grad`.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(

@@ -81,8 +81,6 @@ class Adam(Optimizer):
     >>> optimizer.step()
     >>> weight.data
     tensor([0.9000, 1.9000])
-
-    Source: PyTorch's `torch.optim.Adam`.
     """
 
     _in_tensors = ("step",)

@@ -61,8 +61,6 @@ class SGD(Optimizer):
     >>> optimizer.step()
     >>> weight.data
     tensor([0.8000, 1.6000])
-
-    Source: PyTorch's `torch.optim.SGD`.
     """
 
     _without_sparse = None

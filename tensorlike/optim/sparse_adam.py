@@ -26,8 +26,6 @@ class SparseAdam(Optimizer):
 
     >>> tl.optim.SparseAdam([tl.nn.Parameter(tl.zeros(2))], lr=0.1).defaults["betas"]
     (0.9, 0.999)
-
-    Source: PyTorch's `torch.optim.SparseAdam`.
     """
 
     _without_sparse = None

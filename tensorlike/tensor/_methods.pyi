@@ -633,30 +633,64 @@ class TensorMethods(TensorMembers):
         """Whether no history is recorded, by a flag that went out of use: False, with a warning."""
     @property
     def shape(self) -> Size:
-        """The size of each dimension."""
+        """The size of each dimension.
+
+        >>> tl.ones(2, 3).shape
+        tensorlike.Size([2, 3])
+        """
     @property
     def dtype(self) -> Dtype:
-        """The type of the elements."""
+        """The type of the elements.
+
+        >>> tl.ones(2).dtype
+        tensorlike.float32
+        """
     @property
     def device(self) -> Device:
-        """The device of the elements."""
+        """The device of the elements.
+
+        >>> tl.ones(2).device
+        device(type='cpu')
+        """
     @property
     def ndim(self) -> builtins.int:
-        """The number of dimensions."""
+        """The number of dimensions.
+
+        >>> tl.ones(2, 3).ndim
+        2
+        """
     @property
     def itemsize(self) -> builtins.int:
-        """The bytes of one element."""
+        """The bytes of one element.
+
+        >>> tl.ones(2).itemsize
+        4
+        """
     @property
     def nbytes(self) -> builtins.int:
-        """The bytes of all elements."""
+        """The bytes of all elements.
+
+        >>> tl.ones(2, 3).nbytes
+        24
+        """
     @property
     def requires_grad(self) -> builtins.bool:
-        """Whether gradients are computed for this tensor."""
+        """Whether gradients are computed for this tensor.
+
+        >>> tl.ones(2).requires_grad, tl.nn.Parameter(tl.ones(2)).requires_grad
+        (False, True)
+        """
     @requires_grad.setter
     def requires_grad(self, value: builtins.bool) -> None: ...
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that `backward` accumulated into this leaf, or None."""
+        """The gradient that `backward` accumulated into this leaf, or None.
+
+        >>> x = tl.ones(2, requires_grad=True)
+        >>> (x * 3).sum().backward()
+        >>> x.grad
+        tensor([3., 3.])
+        """
     @grad.setter
     def grad(self, value: Any) -> None: ...
     @property
@@ -671,7 +705,11 @@ class TensorMethods(TensorMembers):
     def grad_dtype(self, value: Any) -> None: ...
     @property
     def grad_fn(self) -> Node | None:
-        """The node of the graph that made this tensor; None for a leaf."""
+        """The node of the graph that made this tensor; None for a leaf.
+
+        >>> (tl.ones(2, requires_grad=True) * 2).grad_fn.name()
+        'MulBackward0'
+        """
     @property
     def _grad_fn(self) -> Any:
         """The node of the graph that made this tensor, as `grad_fn`."""
@@ -687,16 +725,31 @@ class TensorMethods(TensorMembers):
     def _post_accumulate_grad_hooks(self, value: Any) -> None: ...
     @property
     def is_leaf(self) -> builtins.bool:
-        """Whether the user made this tensor, or it requires no gradient."""
+        """Whether the user made this tensor, or it requires no gradient.
+
+        >>> x = tl.ones(2, requires_grad=True)
+        >>> x.is_leaf, (x * 2).is_leaf
+        (True, False)
+        """
     @property
     def output_nr(self) -> builtins.int:
-        """The index of this tensor among the outputs of its node."""
+        """The index of this tensor among the outputs of its node.
+
+        >>> [part.output_nr for part in tl.ones(4, requires_grad=True).split(2)]
+        [0, 1]
+        """
     @property
     def retains_grad(self) -> builtins.bool:
         """Whether this tensor is a non-leaf that keeps its gradient."""
     @property
     def data(self) -> Self:
-        """The same memory without history; the graph does not notice writes to it."""
+        """The same memory without history; the graph does not notice writes to it.
+
+        >>> x = tl.ones(2, requires_grad=True)
+        >>> x.data[0] = 5
+        >>> x
+        tensor([5., 1.], requires_grad=True)
+        """
     @data.setter
     def data(self, value: Any) -> None: ...
     @property
@@ -707,7 +760,11 @@ class TensorMethods(TensorMembers):
         """The version: the number of in-place modifications of this tensor's memory."""
     @property
     def layout(self) -> Layout:
-        """The layout: `tensorlike.strided`."""
+        """The layout: `tensorlike.strided`.
+
+        >>> tl.ones(2).layout
+        tensorlike.strided
+        """
     @property
     def name(self) -> builtins.str | None:
         """The name of the tensor: always None."""
@@ -719,32 +776,62 @@ class TensorMethods(TensorMembers):
         """Whether the elements are on a CUDA device."""
     @property
     def is_cpu(self) -> builtins.bool:
-        """Whether the elements are in the host's memory."""
+        """Whether the elements are in the host's memory.
+
+        >>> tl.ones(2).is_cpu
+        True
+        """
     @property
     def is_meta(self) -> builtins.bool:
         """Whether the tensor has a shape and no elements."""
     @property
     def real(self) -> Self:
-        """The real parts, a view of a complex tensor; a real tensor itself."""
+        """The real parts, a view of a complex tensor; a real tensor itself.
+
+        >>> tl.tensor([1 + 2j]).real
+        tensor([1.])
+        """
     @real.setter
     def real(self, value: Any) -> None: ...
     @property
     def imag(self) -> Self:
-        """The imaginary parts, a view; RuntimeError for a real tensor."""
+        """The imaginary parts, a view; RuntimeError for a real tensor.
+
+        >>> tl.tensor([1 + 2j]).imag
+        tensor([2.])
+        """
     @imag.setter
     def imag(self, value: Any) -> None: ...
     @property
     def T(self) -> Self:
-        """A view with the dimensions in reverse order; meant for matrices, and deprecated for other than two dimensions."""
+        """A view with the dimensions in reverse order; meant for matrices, and deprecated for other than two dimensions.
+
+        >>> tl.ones(2, 3).T.shape
+        tensorlike.Size([3, 2])
+        """
     @property
     def mT(self) -> Self:
-        """A view with the last two dimensions exchanged."""
+        """A view with the last two dimensions exchanged.
+
+        >>> tl.ones(4, 2, 3).mT.shape
+        tensorlike.Size([4, 3, 2])
+        """
     @property
     def mH(self) -> Self:
-        """The matrices in the last two dimensions, transposed and conjugated."""
+        """The matrices in the last two dimensions, transposed and conjugated.
+
+        >>> tl.tensor([[1j, 2.0]]).mH
+        tensor([[0.-1.j],
+                [2.-0.j]])
+        """
     @property
     def H(self) -> Self:
-        """This matrix transposed and conjugated."""
+        """This matrix transposed and conjugated.
+
+        >>> tl.tensor([[1j, 2.0]]).H
+        tensor([[0.-1.j],
+                [2.-0.j]])
+        """
     def __iter__(self) -> Iterator[Self]: ...
     def to_device(self, device: Device | builtins.str, /, *, stream: Any = None) -> Self: ...
     def __hash__(self) -> builtins.int: ...
@@ -5847,7 +5934,13 @@ class TensorMethods(TensorMembers):
         tensor([10., 10.])
         """
     def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(tensor)` after a gradient was accumulated into this leaf."""
+        """Call `hook(tensor)` after a gradient was accumulated into this leaf.
+
+        >>> x = tl.ones(1, requires_grad=True)
+        >>> _ = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+        >>> (x * 3).sum().backward()
+        tensor([3.])
+        """
     def relu(self) -> Self:
         """Rectified linear unit: max(input, 0), element by element.
 
@@ -6029,7 +6122,15 @@ class TensorMethods(TensorMembers):
         tensor([1., 1.])
         """
     def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf in its `grad` when backward passes it."""
+        """Keep the gradient of this non-leaf in its `grad` when backward passes it.
+
+        >>> x = tl.ones(2, requires_grad=True)
+        >>> y = x * 2
+        >>> y.retain_grad()
+        >>> y.sum().backward()
+        >>> y.grad
+        tensor([1., 1.])
+        """
     def roll(self, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = None) -> Self:
         """Return `self` with its elements shifted along the dimensions `dims`, wrapping around at the ends.
 
@@ -7236,31 +7337,63 @@ class TensorMethods(TensorMembers):
 class PlainResults(Tensor):
     @property
     def data(self) -> Tensor:
-        """The same memory without history; the graph does not notice writes to it."""
+        """The same memory without history; the graph does not notice writes to it.
+
+        >>> x = tl.ones(2, requires_grad=True)
+        >>> x.data[0] = 5
+        >>> x
+        tensor([5., 1.], requires_grad=True)
+        """
     @data.setter
     def data(self, value: Any) -> None: ...
     @property
     def real(self) -> Tensor:
-        """The real parts, a view of a complex tensor; a real tensor itself."""
+        """The real parts, a view of a complex tensor; a real tensor itself.
+
+        >>> tl.tensor([1 + 2j]).real
+        tensor([1.])
+        """
     @real.setter
     def real(self, value: Any) -> None: ...
     @property
     def imag(self) -> Tensor:
-        """The imaginary parts, a view; RuntimeError for a real tensor."""
+        """The imaginary parts, a view; RuntimeError for a real tensor.
+
+        >>> tl.tensor([1 + 2j]).imag
+        tensor([2.])
+        """
     @imag.setter
     def imag(self, value: Any) -> None: ...
     @property
     def T(self) -> Tensor:
-        """A view with the dimensions in reverse order; meant for matrices, and deprecated for other than two dimensions."""
+        """A view with the dimensions in reverse order; meant for matrices, and deprecated for other than two dimensions.
+
+        >>> tl.ones(2, 3).T.shape
+        tensorlike.Size([3, 2])
+        """
     @property
     def mT(self) -> Tensor:
-        """A view with the last two dimensions exchanged."""
+        """A view with the last two dimensions exchanged.
+
+        >>> tl.ones(4, 2, 3).mT.shape
+        tensorlike.Size([4, 3, 2])
+        """
     @property
     def mH(self) -> Tensor:
-        """The matrices in the last two dimensions, transposed and conjugated."""
+        """The matrices in the last two dimensions, transposed and conjugated.
+
+        >>> tl.tensor([[1j, 2.0]]).mH
+        tensor([[0.-1.j],
+                [2.-0.j]])
+        """
     @property
     def H(self) -> Tensor:
-        """This matrix transposed and conjugated."""
+        """This matrix transposed and conjugated.
+
+        >>> tl.tensor([[1j, 2.0]]).H
+        tensor([[0.-1.j],
+                [2.-0.j]])
+        """
     def __iter__(self) -> Iterator[Tensor]: ...
     def to_device(self, device: Device | builtins.str, /, *, stream: Any = None) -> Tensor: ...
     def __abs__(self) -> Tensor:

@@ -143,11 +143,19 @@ class UntypedStorage:
         return address_of(self._owner)
 
     def nbytes(self) -> int:
-        """Return the number of bytes."""
+        """Return the number of bytes.
+
+        >>> tl.ones(3).untyped_storage().nbytes()
+        12
+        """
         return int(self._bytes.size)
 
     def size(self) -> int:
-        """Return the number of bytes."""
+        """Return the number of bytes.
+
+        >>> tl.ones(3).untyped_storage().size()
+        12
+        """
         return self.nbytes()
 
     def element_size(self) -> int:
@@ -205,12 +213,20 @@ class UntypedStorage:
         return self
 
     def fill_(self, value: int) -> UntypedStorage:
-        """Write `value` to all bytes and return this storage."""
+        """Write `value` to all bytes and return this storage.
+
+        >>> tl.ones(1).untyped_storage().fill_(0).tolist()
+        [0, 0, 0, 0]
+        """
         self._bytes[...] = int(value) & 255
         return self
 
     def clone(self) -> UntypedStorage:
-        """Return a copy in its own memory."""
+        """Return a copy in its own memory.
+
+        >>> tl.ones(1).untyped_storage().clone().tolist()
+        [0, 0, 128, 63]
+        """
         return storage_of(self._bytes.copy())
 
     def cpu(self) -> UntypedStorage:

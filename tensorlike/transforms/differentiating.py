@@ -199,8 +199,6 @@ def grad_and_value(
 
     >>> tl.func.grad_and_value(lambda x: (x**2).sum())(tl.tensor([1.0, 2.0]))
     (tensor([2., 4.]), tensor(5.))
-
-    Source: PyTorch's `torch.func.grad_and_value`.
     """
 
     @short_tracebacks
@@ -260,8 +258,6 @@ def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) 
     >>> tl.vmap(tl.func.grad(lambda x: (x**2).sum()))(tl.tensor([[1.0], [2.0]]))
     tensor([[2.],
             [4.]])
-
-    Source: PyTorch's `torch.func.grad`.
     """
     both = grad_and_value(func, argnums, has_aux)
 
@@ -298,8 +294,6 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> value, vjp_fn = tl.func.vjp(tl.sin, tl.zeros(2))
     >>> vjp_fn(tl.tensor([1.0, 3.0]))
     (tensor([1., 3.]),)
-
-    Source: PyTorch's `torch.func.vjp`.
     """
     if not primals:
         raise RuntimeError("vjp: expected at least one primal to differentiate with respect to")
@@ -368,8 +362,6 @@ def jvp(
 
     >>> tl.func.jvp(tl.sin, (tl.zeros(2),), (tl.tensor([1.0, 3.0]),))
     (tensor([0., 0.]), tensor([1., 3.]))
-
-    Source: PyTorch's `torch.func.jvp`.
     """
     for name, value in (("primals", primals), ("tangents", tangents)):
         if not isinstance(value, tuple):
@@ -453,8 +445,6 @@ def jacrev(
     >>> tl.func.jacrev(lambda x: x**2)(tl.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
-
-    Source: PyTorch's `torch.func.jacrev`.
     """
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
@@ -525,8 +515,6 @@ def jacfwd(
     >>> tl.func.jacfwd(lambda x: x**2)(tl.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
-
-    Source: PyTorch's `torch.func.jacfwd`.
     """
 
     @short_tracebacks
@@ -601,8 +589,6 @@ def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any
     >>> tl.func.hessian(lambda x: (x**3).sum())(tl.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
-
-    Source: PyTorch's `torch.func.hessian`.
     """
     return jacfwd(jacrev(func, argnums), argnums)
 
@@ -616,8 +602,6 @@ def linearize(func: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R
     >>> value, jvp_fn = tl.func.linearize(tl.sin, tl.zeros(2))
     >>> jvp_fn(tl.tensor([1.0, 3.0]))
     tensor([1., 3.])
-
-    Source: PyTorch's `torch.func.linearize`.
     """
     if not primals:
         raise RuntimeError("linearize: expected at least one primal")

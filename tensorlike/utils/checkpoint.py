@@ -50,8 +50,6 @@ _early_stop = True
 
 class CheckpointError(RuntimeError):
     """Recomputation did not reproduce the forward pass.
-
-    Source: PyTorch's `torch.utils.checkpoint.CheckpointError`.
     """
 
 
@@ -61,8 +59,6 @@ class _Stop(Exception):
 
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
     """Return two contexts that change nothing: the default `context_fn` of `checkpoint`.
-
-    Source: PyTorch's `torch.utils.checkpoint.noop_context_fn`.
     """
     return contextlib.nullcontext(), contextlib.nullcontext()
 
@@ -70,8 +66,6 @@ def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManag
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
     """Override the `debug` argument of checkpoints in this block; None leaves it to them.
-
-    Source: PyTorch's `torch.utils.checkpoint.set_checkpoint_debug_enabled`.
     """
     global _debug
     before, _debug = _debug, enabled
@@ -84,8 +78,6 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     """Set whether checkpoints made in this block stop recomputing once backward has the values that it needs.
-
-    Source: PyTorch's `torch.utils.checkpoint.set_checkpoint_early_stop`.
     """
     global _early_stop
     before, _early_stop = _early_stop, enable
@@ -102,8 +94,6 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
     >>> detach_variable((tl.ones(1, requires_grad=True), "text"))
     (tensor([1.], requires_grad=True), 'text')
-
-    Source: PyTorch's `torch.utils.checkpoint.detach_variable`.
     """
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
@@ -119,8 +109,6 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def check_backward_validity(inputs: Sequence[Any]) -> None:
     """Warn when none of the inputs requires grad.
-
-    Source: PyTorch's `torch.utils.checkpoint.check_backward_validity`.
     """
     if not any(isinstance(value, Tensor) and value.requires_grad for value in inputs):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=3)
@@ -128,8 +116,6 @@ def check_backward_validity(inputs: Sequence[Any]) -> None:
 
 class DefaultDeviceType:
     """The type of device whose random numbers a checkpoint whose tensors are all on the CPU draws again, too.
-
-    Source: PyTorch's `torch.utils.checkpoint.DefaultDeviceType`.
     """
 
     _default = "cuda"
@@ -147,8 +133,6 @@ class DefaultDeviceType:
 
 def get_device_states(*args: object) -> tuple[list[int], list[Any]]:
     """Return the CUDA devices of the tensors among the arguments, and the states of their generators.
-
-    Source: PyTorch's `torch.utils.checkpoint.get_device_states`.
     """
     devices = sorted({value.get_device() for value in args if isinstance(value, Tensor) and value.is_cuda})
     if not devices:
@@ -159,8 +143,6 @@ def get_device_states(*args: object) -> tuple[list[int], list[Any]]:
 
 def set_device_states(devices: Sequence[int], states: Sequence[Any], *, device_type: str | None = None) -> None:
     """Set the states of the generators of CUDA devices, as `get_device_states` returns them.
-
-    Source: PyTorch's `torch.utils.checkpoint.set_device_states`.
     """
     if device_type not in (None, "cuda", "cpu"):
         raise ValueError(f"set_device_states(): tensors are on 'cpu' and 'cuda' devices, not on {device_type!r}")
@@ -237,8 +219,6 @@ def checkpoint(
     >>> y.sum().backward()
     >>> x.grad
     tensor([-2.4784, -2.4784])
-
-    Source: PyTorch's `torch.utils.checkpoint.checkpoint`.
     """
     use_reentrant = _reentrant("checkpoint", use_reentrant)
     preserve = kwargs.pop("preserve_rng_state", True)
@@ -273,8 +253,6 @@ def _saving(
 
 class CheckpointFunction(Function):
     """The reentrant variant, which builds the graph again in backward.
-
-    Source: PyTorch's `torch.utils.checkpoint.CheckpointFunction`.
     """
 
     @staticmethod
@@ -535,8 +513,6 @@ def checkpoint_sequential(
     >>> checkpoint_sequential(layers, 2, x, use_reentrant=False).sum().backward()
     >>> x.grad
     tensor([-0.8534, -0.8534])
-
-    Source: PyTorch's `torch.utils.checkpoint.checkpoint_sequential`.
     """
     use_reentrant = _reentrant("checkpoint_sequential", use_reentrant)
     preserve = kwargs.pop("preserve_rng_state", True)

@@ -25,7 +25,7 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """The log-probabilities of classes sorted by frequency, rare ones in clusters with smaller projections.
+    """Adaptive softmax: classes sorted by frequency, rare ones in clusters with smaller projections.
 
     Classes below the first of the `cutoffs` are in the head, with one more class for each cluster; the cluster i has
     the classes from `cutoffs[i]` to the next, or to `n_classes`, and projects to `in_features` / `div_value` ** (i + 1)
@@ -36,8 +36,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     >>> output, loss = module(tl.randn(4, 8), tl.tensor([0, 2, 5, 9]))
     >>> output.shape == (4,), loss.shape == (), module.log_prob(tl.randn(4, 8)).shape == (4, 10)
     (True, True, True)
-
-    Source: PyTorch's `torch.nn.AdaptiveLogSoftmaxWithLoss`.
     """
 
     def __init__(

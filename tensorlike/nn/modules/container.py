@@ -132,8 +132,6 @@ class Sequential(_ModuleSequence, Generic[Result, Input]):
       (0): Linear(in_features=2, out_features=3, bias=True)
       (1): ReLU()
     )
-
-    Source: PyTorch's `torch.nn.Sequential`.
     """
 
     # It takes the input of the first module and returns the result of the last one.
@@ -174,6 +172,11 @@ class Sequential(_ModuleSequence, Generic[Result, Input]):
         """Put `module` before the one at `index`, and return self.
 
         Raises IndexError out of range, and TypeError for values other than modules.
+
+        >>> layers = tl.nn.ModuleList([tl.nn.ReLU()])
+        >>> layers.insert(0, tl.nn.Tanh())
+        >>> layers[0]
+        Tanh()
         """
         if not isinstance(module, Module):
             raise TypeError(f"Sequential.insert(): {type_name(module)} is not a Module subclass")
@@ -186,7 +189,11 @@ class Sequential(_ModuleSequence, Generic[Result, Input]):
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Self:
-        """Add the modules of `sequential` at the end, and return self."""
+        """Add the modules of `sequential` at the end, and return self.
+
+        >>> len(tl.nn.ModuleList([tl.nn.ReLU()]).extend([tl.nn.Tanh()]))
+        2
+        """
         for module in list(sequential):
             self.append(module)
         return self
@@ -227,8 +234,6 @@ class ModuleList(_ModuleSequence):
     ModuleList(
       (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
     )
-
-    Source: PyTorch's `torch.nn.ModuleList`.
     """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
@@ -289,8 +294,6 @@ class ModuleDict(Module):
     >>> activations = tl.nn.ModuleDict({"relu": tl.nn.ReLU(), "tanh": tl.nn.Tanh()})
     >>> activations["tanh"], list(activations)
     (Tanh(), ['relu', 'tanh'])
-
-    Source: PyTorch's `torch.nn.ModuleDict`.
     """
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
@@ -368,8 +371,6 @@ class ParameterList(Module):
     >>> weights = tl.nn.ParameterList([tl.ones(2), tl.zeros(3)])
     >>> [name for name, parameter in weights.named_parameters()], len(weights)
     (['0', '1'], 2)
-
-    Source: PyTorch's `torch.nn.ParameterList`.
     """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
@@ -431,8 +432,6 @@ class ParameterDict(Module):
     >>> weights["right"] = tl.nn.Parameter(tl.zeros(2))
     >>> list(weights.keys()), [name for name, parameter in weights.named_parameters()]
     (['left', 'right'], ['left', 'right'])
-
-    Source: PyTorch's `torch.nn.ParameterDict`.
     """
 
     def __init__(self, parameters: Any = None) -> None:

@@ -14,8 +14,6 @@ __all__ = ["DistributedDataParallel"]
 
 class DistributedDataParallel(Module):
     """A module trained by several processes in PyTorch. Making one raises RuntimeError.
-
-    Source: PyTorch's `torch.nn.parallel.DistributedDataParallel`.
     """
 
     def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:

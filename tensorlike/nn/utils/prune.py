@@ -36,8 +36,6 @@ class BasePruningMethod(ABC):
     ...         return mask
     >>> Halves().prune(tl.ones(4))
     tensor([0., 1., 0., 1.])
-
-    Source: PyTorch's `torch.nn.utils.prune.BasePruningMethod`.
     """
 
     PRUNING_TYPE: str
