@@ -1122,8 +1122,8 @@ def avg_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
+        stride: The step from window to window, by default the size of the window.
+        padding: The zeros put on both sides; one number, or one for each dimension.
         ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
     >>> tl.avg_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
@@ -1169,7 +1169,7 @@ def batch_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsT
     Args:
         running_mean: The running statistics, of shape (C,), updated in place while training; None for none.
         running_var: The running statistics, of shape (C,), updated in place while training; None for none.
-        training: Whether in training mode, where elements are dropped and batches counted.
+        training: Whether the model is being trained: dropout and the statistics of the batch apply.
         momentum: The weight of the new batch in the running statistics; None averages all batches.
         eps: A small number, for numerical stability.
 
@@ -1389,6 +1389,9 @@ def bucketize(input: Tensor | SupportsTorchFunction | Number, boundaries: Tensor
 
     Bucket i ends with boundary i, which belongs to it unless `right`. The result is int64, or int32 with `out_int32`.
 
+    Args:
+        boundaries: The bounds, in increasing order.
+
     >>> tl.bucketize(tl.tensor([3, 6, 9]), tl.tensor([1, 3, 5, 7, 9]))
     tensor([1, 3, 4])
     """
@@ -1543,6 +1546,7 @@ def cholesky_solve(B: Tensor | SupportsTorchFunction, L: Tensor | SupportsTorchF
 
     Args:
         B: The right-hand sides, of shape (..., n, k).
+        L: The Cholesky factor of each matrix.
 
     >>> tl.cholesky_solve(tl.tensor([[4.0], [8.0]]), tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[1.0000],
@@ -1690,6 +1694,9 @@ def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.
 def combinations(input: Tensor | SupportsTorchFunction, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Any:
     """Return the combinations of `r` elements of a one-dimensional tensor, in order, one in a row.
 
+    Args:
+        with_replacement: Whether an element may stand more than once.
+
     >>> tl.combinations(tl.tensor([1, 2, 3]))
     tensor([[1, 2],
             [1, 3],
@@ -1698,7 +1705,8 @@ def combinations(input: Tensor | SupportsTorchFunction, r: builtins.int = 2, wit
 def compile(model: Any = None, *, fullgraph: builtins.bool = False, dynamic: builtins.bool | None = None, backend: builtins.str | Callable[..., Any] = 'inductor', mode: builtins.str | None = None, options: builtins.dict[builtins.str, Any] | None = None, name: builtins.str | None = None, disable: builtins.bool = False, recompile_limit: builtins.int | None = None, isolate_recompiles: builtins.bool = False, shapes_spec: Any = None) -> Any:
     """Return `model`, a function or module, itself; without it, a decorator that does.
 
-    Nothing is compiled: `compile(module)` is `module`, and its state dict has its own names.
+    Nothing is compiled: `compile(module)` is `module`, and its state dict has its own names. The other arguments are
+    checked, or accepted as in PyTorch.
 
     Raises RuntimeError for `mode` and `options` together, and for an unknown mode.
 
@@ -1715,6 +1723,9 @@ def complex(real: Tensor | SupportsTorchFunction, imag: Tensor | SupportsTorchFu
     """Return complex elements with the given real and imaginary parts, with broadcasting.
 
     Both must be float32 or both float64; raises RuntimeError otherwise.
+
+    Args:
+        imag: The imaginary parts, of the dtype of the real ones.
 
     >>> tl.complex(tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))
     tensor([1.+3.j, 2.+4.j])
@@ -1915,7 +1926,7 @@ def conv_transpose3d(input: Tensor | SupportsTorchFunction, weight: Tensor | Sup
 def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, transposed: builtins.bool, output_padding: Any, groups: builtins.int) -> Tensor: ...
 @overload
 def convolution(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None, stride: Any, padding: Any, dilation: Any, transposed: builtins.bool, output_padding: Any, groups: builtins.int) -> Any:
-    """Return the convolution, or transposed convolution, of a batch along 1, 2 or 3 dimensions.
+    """Return the convolution of a batch along 1, 2 or 3 dimensions, the transposed one if `transposed`.
 
     The same as `nn.functional.conv1d` to `conv_transpose3d`, chosen by the number of dimensions of `weight`. Strides,
     paddings and dilations are tuples of one number, or one for each dimension. Raises RuntimeError for shapes or dtypes
@@ -2141,7 +2152,7 @@ def cumsum(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: D
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Tensor: ...
 @overload
 def cumulative_trapezoid(y: Tensor | SupportsTorchFunction, x: Tensor | SupportsTorchFunction | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Any:
-    """Return the integrals of `trapezoid` from the first value to each of the others.
+    """Return the cumulative integrals of the values `y` at the points `x`, by the trapezoidal rule of `trapezoid`.
 
     Raises RuntimeError for booleans and for another number of points than values.
 
@@ -2699,6 +2710,9 @@ def expand_copy(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.i
 
     Raises the errors of the function without `_copy`.
 
+    Args:
+        implicit: Accepted as in PyTorch, without effect.
+
     >>> tl.expand_copy(tl.ones(1), (3,))
     tensor([1., 1., 1.])
     """
@@ -3029,6 +3043,9 @@ def from_dlpack(ext_tensor: builtins.object, *, device: Device | builtins.str | 
     cannot be written, such as JAX's, stays where it is: the tensor is on `device="jax"`. Raises RuntimeError for a
     capsule that was consumed already, TypeError for dtypes that tensors do not have.
 
+    Args:
+        ext_tensor: An object with `__dlpack__`, or a capsule of DLPack.
+
     >>> import numpy as np
     >>> array = np.zeros(2)
     >>> x = tl.from_dlpack(array)
@@ -3040,6 +3057,9 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """Return a tensor that shares the memory of a NumPy array.
 
     Raises TypeError for anything else, and for dtypes that tensors do not have.
+
+    Args:
+        ndarray: The array.
 
     >>> import numpy as np
     >>> array = np.zeros(2)
@@ -3055,6 +3075,7 @@ def frombuffer(buffer: builtins.object, *, dtype: Dtype, count: builtins.int = -
     in the buffer, and for objects without a buffer.
 
     Args:
+        buffer: An object with Python's buffer protocol.
         dtype: The dtype of the result.
         requires_grad: Whether gradients are recorded for the result.
 
@@ -3336,7 +3357,7 @@ def gru(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunctio
         has_biases: Whether `params` holds biases.
         num_layers: The number of layers, each on the outputs of the one before.
         dropout: The probability with which elements between layers are zeroed during training.
-        train: Whether in training mode, where elements are dropped and batches counted.
+        train: Whether the model is being trained: dropout and the statistics of the batch apply.
         bidirectional: Whether a second recurrence runs backwards, its outputs put after those of the first.
         batch_first: Whether the batch comes before the sequence: (N, L, C), not (L, N, C).
 
@@ -3491,6 +3512,9 @@ def histogramdd(input: Tensor | SupportsTorchFunction, bins: Sequence[Tensor | S
     tensor of edges for each; `range` the two ends of each coordinate, one after the other; `weight` has the shape of
     `input` without the last dimension. The result has one dimension for each coordinate. Raises RuntimeError for fewer
     than two dimensions.
+
+    Args:
+        density: Whether counts are divided so that they integrate to 1.
 
     >>> tl.histogramdd(tl.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), bins=[2, 2]).hist
     tensor([[0., 1.],
@@ -4470,7 +4494,7 @@ def lstm(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFuncti
         has_biases: Whether `params` holds biases.
         num_layers: The number of layers, each on the outputs of the one before.
         dropout: The probability with which elements between layers are zeroed during training.
-        train: Whether in training mode, where elements are dropped and batches counted.
+        train: Whether the model is being trained: dropout and the statistics of the batch apply.
         bidirectional: Whether a second recurrence runs backwards, its outputs put after those of the first.
         batch_first: Whether the batch comes before the sequence: (N, L, C), not (L, N, C).
 
@@ -4532,6 +4556,7 @@ def lu_solve(b: Tensor | SupportsTorchFunction, LU_data: Tensor | SupportsTorchF
     """Return the solution X of A X = b from the LU factorization of A, as `linalg.lu_solve` does.
 
     Args:
+        b: The right-hand sides, of shape (..., n, k).
         LU_data: The compact factors that `linalg.lu_factor` returns.
         LU_pivots: The pivots that `linalg.lu_factor` returns.
 
@@ -4548,6 +4573,8 @@ def lu_unpack(LU_data: Tensor | SupportsTorchFunction, LU_pivots: Tensor | Suppo
     Args:
         LU_data: The compact factors that `linalg.lu_factor` returns.
         LU_pivots: The pivots that `linalg.lu_factor` returns.
+        unpack_data: Whether L and U are returned, empty otherwise.
+        unpack_pivots: Whether P is returned, empty otherwise.
 
     >>> tl.lu_unpack(*tl.linalg.lu_factor(tl.tensor([[0.0, 1.0], [2.0, 3.0]]))).L
     tensor([[1., 0.],
@@ -4685,8 +4712,8 @@ def max_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
+        stride: The step from window to window, by default the size of the window.
+        padding: The minus infinities put on both sides.
         dilation: The distance between elements of the kernel; one number, or one for each dimension.
         ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
@@ -4698,8 +4725,8 @@ def max_pool1d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: 
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
+        stride: The step from window to window, by default the size of the window.
+        padding: The minus infinities put on both sides.
         dilation: The distance between elements of the kernel; one number, or one for each dimension.
         ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
@@ -4716,8 +4743,8 @@ def max_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
+        stride: The step from window to window, by default the size of the window.
+        padding: The minus infinities put on both sides.
         dilation: The distance between elements of the kernel; one number, or one for each dimension.
         ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
@@ -4735,8 +4762,8 @@ def max_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
+        stride: The step from window to window, by default the size of the window.
+        padding: The minus infinities put on both sides.
         dilation: The distance between elements of the kernel; one number, or one for each dimension.
         ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
@@ -5000,6 +5027,9 @@ def nan_to_num(input: Tensor | SupportsTorchFunction, nan: builtins.float | None
     `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
     elements is zero.
 
+    Args:
+        nan: The number in place of NaN.
+
     >>> tl.nan_to_num(tl.tensor([tl.nan, tl.inf, 1.0]), posinf=9.0)
     tensor([0., 9., 1.])
     """
@@ -5013,6 +5043,9 @@ def nan_to_num_(input: Tensor | SupportsTorchFunction, nan: builtins.float | Non
 
     `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
     elements is zero.
+
+    Args:
+        nan: The number in place of NaN.
 
     >>> tl.nan_to_num_(tl.tensor([tl.nan, tl.inf, 1.0]), posinf=9.0)
     tensor([0., 9., 1.])
@@ -5103,8 +5136,8 @@ def native_batch_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | Su
     Raises RuntimeError for an input without elements.
 
     Args:
-        weight: The learned factor and summand of each channel; None for none.
-        bias: The learned factor and summand of each channel; None for none.
+        weight: The learned factor of each channel, or None.
+        bias: The learned summand of each channel, or None.
         running_mean: The running statistics, of shape (C,), updated in place while training; None for none.
         running_var: The running statistics, of shape (C,), updated in place while training; None for none.
         momentum: The weight of the new batch in the running statistics; None averages all batches.
@@ -5137,8 +5170,8 @@ def native_group_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | Su
     of `input` and `group` divides `C`.
 
     Args:
-        weight: The learned factor and summand of each channel; None for none.
-        bias: The learned factor and summand of each channel; None for none.
+        weight: The learned factor of each channel, or None.
+        bias: The learned summand of each channel, or None.
         eps: A small number, for numerical stability.
 
     >>> output, mean, rstd = tl.native_group_norm(tl.tensor([[1.0, 3.0, 5.0, 9.0]]), None, None, 1, 4, 1, 2, 1e-5)
@@ -5150,8 +5183,8 @@ def native_layer_norm(input: Tensor | SupportsTorchFunction, normalized_shape: A
 
     Args:
         normalized_shape: The sizes of the last dimensions, over which is normalized.
-        weight: The learned factor and summand of each channel; None for none.
-        bias: The learned factor and summand of each channel; None for none.
+        weight: The learned factor of each channel, or None.
+        bias: The learned summand of each channel, or None.
         eps: A small number, for numerical stability.
 
     >>> tl.native_layer_norm(tl.tensor([1.0, 2.0, 3.0]), (3,), None, None, 1e-5)
@@ -5502,7 +5535,7 @@ def permute(input: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int])
 def permute_copy(input: Tensor, dims: Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def permute_copy(input: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int], *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
-    """Return a copy of `input` with its dimensions in another order, in its own memory.
+    """Return a copy of `input` with its dimensions in the order `dims`, in its own memory.
 
     Raises the errors of the function without `_copy`.
 
@@ -5579,6 +5612,10 @@ def polar(abs: Tensor | SupportsTorchFunction, angle: Tensor | SupportsTorchFunc
 
     Both must be float32 or both float64; raises RuntimeError otherwise.
 
+    Args:
+        abs: The absolute values.
+        angle: The angles, in radians.
+
     >>> tl.polar(tl.tensor([2.0, 1.0]), tl.tensor([0.0, 1.0]))
     tensor([2.0000+0.0000j, 0.5403+0.8415j])
     """
@@ -5646,6 +5683,10 @@ def promote_types(type1: Dtype, type2: Dtype) -> Dtype:
     """Return the smallest dtype, of the higher category, that both dtypes convert to.
 
     Raises RuntimeError where PyTorch defines no promotion.
+
+    Args:
+        type1: The two dtypes.
+        type2: The two dtypes.
 
     >>> tl.promote_types(tl.int32, tl.float32)
     tensorlike.float32
@@ -6033,6 +6074,10 @@ def result_type(tensor1: Tensor | SupportsTorchFunction | Number, tensor2: Tenso
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
+    Args:
+        tensor1: Tensors or numbers.
+        tensor2: Tensors or numbers.
+
     >>> tl.result_type(tl.tensor([1, 2]), 1.0)
     tensorlike.float32
     """
@@ -6060,7 +6105,7 @@ def rnn_relu(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFu
         has_biases: Whether `params` holds biases.
         num_layers: The number of layers, each on the outputs of the one before.
         dropout: The probability with which elements between layers are zeroed during training.
-        train: Whether in training mode, where elements are dropped and batches counted.
+        train: Whether the model is being trained: dropout and the statistics of the batch apply.
         bidirectional: Whether a second recurrence runs backwards, its outputs put after those of the first.
         batch_first: Whether the batch comes before the sequence: (N, L, C), not (L, N, C).
 
@@ -6999,6 +7044,7 @@ def svd_lowrank(A: Tensor | SupportsTorchFunction, q: builtins.int | None = 6, n
 
     Args:
         A: The matrix, or a batch of matrices of shape (..., m, n).
+        M: The matrix that is subtracted first, such as the column means.
 
     >>> A = tl.arange(12.0).reshape(4, 3)
     >>> U, S, V = tl.svd_lowrank(A, q=2)
@@ -7305,6 +7351,7 @@ def triangular_solve(b: Tensor | SupportsTorchFunction, A: Tensor | SupportsTorc
     """Return the solution X of A X = b for triangular matrices A, or for their transposes, and a copy of A.
 
     Args:
+        b: The right-hand sides, of shape (..., n, k).
         A: The matrix, or a batch of matrices of shape (..., m, n).
         upper: Whether the triangle above the diagonal is meant, not the one below.
         transpose: Whether to solve with the transpose of the matrix.
@@ -7469,6 +7516,7 @@ def unfold_copy(input: Tensor | SupportsTorchFunction, dimension: builtins.int, 
     Raises the errors of the function without `_copy`.
 
     Args:
+        dimension: The dimension along which the windows lie.
         size: The shape of the result.
         step: The distance of neighbouring elements.
 

@@ -86,8 +86,7 @@ def _deactivate_all(state: State) -> None:
 
 
 class set_detect_anomaly(_AnomalyContext):
-    """Switch anomaly detection on or off, until changed or for a block: see `detect_anomaly`.
-    """
+    """Switch anomaly detection on or off, until changed or for a block: see `detect_anomaly`."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         super().__init__()

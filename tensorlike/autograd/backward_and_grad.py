@@ -87,7 +87,8 @@ def backward(
 ) -> None:
     """Compute the gradients of `tensors` with respect to the graph's leaves and accumulate them in their `grad`.
 
-    `grad_tensors` has one gradient for each tensor, None for those of one element. With `inputs` (tensors or
+    `grad_tensors` has one gradient for each tensor, None for those of one element. `create_graph` gives the gradients a
+    history; `retain_graph`, which follows it, keeps saved values for another backward. With `inputs` (tensors or
     GradientEdges) only those receive a gradient. Raises RuntimeError when a tensor requires no grad.
 
     >>> x = tl.ones(2, requires_grad=True)
@@ -228,7 +229,8 @@ def grad(
 
     `outputs` and `inputs` are tensors or GradientEdges, one or an iterable of them, as `model.parameters()`; for a dict
     of inputs the result is a dict.
-    With `create_graph` the gradients have a history and can be differentiated again. With `is_grads_batched` the first
+    With `create_graph` the gradients have a history and can be differentiated again; `retain_graph`, which follows it,
+    keeps saved values for another backward. `only_inputs` is deprecated and ignored. With `is_grads_batched` the first
     dimension of each of `grad_outputs` is a batch, and so is that of each gradient. Raises RuntimeError when an input
     was not used in the graph, unless `allow_unused`; `materialize_grads` gives zeros for it.
 

@@ -41,8 +41,7 @@ class _Returning(Protocol[Returned]):
 
 
 class FunctionMeta(type):
-    """The metaclass of Function: makes the node class of each one, named after it.
-    """
+    """The metaclass of Function: makes the node class of each one, named after it."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)

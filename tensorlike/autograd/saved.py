@@ -88,8 +88,7 @@ class saved_tensors_hooks(NodeObserver):
 
 
 class disable_saved_tensors_hooks(Switch):
-    """Refuse saved-tensor hooks in this block: entering them raises RuntimeError with `error_message`.
-    """
+    """Refuse saved-tensor hooks in this block: entering them raises RuntimeError with `error_message`."""
 
     _fields = ("saving_refused",)
 

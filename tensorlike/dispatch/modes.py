@@ -133,8 +133,7 @@ class DisableTorchFunctionSubclass(_Guard):
 
 
 class DisableTorchFunction(_Guard):
-    """A context without dispatch, neither to operands' types nor to modes.
-    """
+    """A context without dispatch, neither to operands' types nor to modes."""
 
     __slots__ = ()
 

@@ -222,8 +222,7 @@ def register_kernel(
     op: str | OpOverload | CustomOpDef, device_types: str | Sequence[str] | None,
     func: Callable[..., Any] | None = None, /, *, lib: Library | None = None,
 ) -> Any:  # fmt: skip
-    """Give an operator a kernel for device types; None stands for all. Also a decorator.
-    """
+    """Give an operator a kernel for device types; None stands for all. Also a decorator."""
     if isinstance(op, CustomOpDef):
         return op.register_kernel(device_types, func)
     return impl(op, device_types, func, lib=lib)
@@ -381,8 +380,7 @@ def custom_op(
 
 
 class CustomOpDef:
-    """An operator made by `custom_op`.
-    """
+    """An operator made by `custom_op`."""
 
     def __init__(
         self, namespace: str, name: str, schema: str, fn: Callable[..., Any], tags: Sequence[Tag] = ()

@@ -163,8 +163,8 @@ def avg_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
+        stride: The step from window to window, by default the size of the window.
+        padding: The zeros put on both sides; one number, or one for each dimension.
         ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
     >>> tl.nn.functional.avg_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
@@ -182,8 +182,8 @@ def avg_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
+        stride: The step from window to window, by default the size of the window.
+        padding: The zeros put on both sides; one number, or one for each dimension.
         ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
     >>> tl.nn.functional.avg_pool2d(tl.arange(16.0).reshape(1, 4, 4), 2)
@@ -200,8 +200,8 @@ def avg_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
+        stride: The step from window to window, by default the size of the window.
+        padding: The zeros put on both sides; one number, or one for each dimension.
         ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
         count_include_pad: Whether the zeros of the padding count in the means.
         divisor_override: The divisor of the sums, in place of the number of elements in the window.
@@ -532,7 +532,7 @@ def dropout1d(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, tr
     `input` has the shape (N, C, L) or (C, L). Raises RuntimeError for another, ValueError unless `p` is from 0 to 1.
 
     Args:
-        training: Whether in training mode, where elements are dropped and batches counted.
+        training: Whether the model is being trained: dropout and the statistics of the batch apply.
         inplace: Whether the result is written into the input.
 
     >>> tl.nn.functional.dropout1d(tl.ones(2, 3), training=False).shape
@@ -548,7 +548,7 @@ def dropout2d(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, tr
     ValueError unless `p` is from 0 to 1.
 
     Args:
-        training: Whether in training mode, where elements are dropped and batches counted.
+        training: Whether the model is being trained: dropout and the statistics of the batch apply.
         inplace: Whether the result is written into the input.
 
     >>> tl.nn.functional.dropout2d(tl.ones(1, 2, 3, 3), training=False).shape
@@ -564,7 +564,7 @@ def dropout3d(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, tr
     warning. Raises ValueError unless `p` is from 0 to 1.
 
     Args:
-        training: Whether in training mode, where elements are dropped and batches counted.
+        training: Whether the model is being trained: dropout and the statistics of the batch apply.
         inplace: Whether the result is written into the input.
 
     >>> tl.nn.functional.dropout3d(tl.ones(1, 2, 3, 3, 3), training=False).shape
@@ -661,8 +661,8 @@ def fold(input: Tensor | SupportsTorchFunction, output_size: Any, kernel_size: A
         output_size: The size of the output; one number, or one for each dimension.
         kernel_size: The size of the window; one number, or one for each dimension.
         dilation: The distance between elements of the kernel; one number, or one for each dimension.
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
+        padding: The zeros put on both sides; one number, or one for each dimension.
+        stride: The step from window to window; one number, or one for each dimension.
 
     >>> tl.nn.functional.fold(tl.ones(1, 4, 2), (2, 3), 2)
     tensor([[[[1., 2., 1.],
@@ -937,7 +937,8 @@ def interpolate(input: Tensor | SupportsTorchFunction, size: Any = None, scale_f
     """Return `input` resampled to `size`, or to `scale_factor` times its size.
 
     `input` has the shape (N, C, *spatial) with one to three spatial dimensions. `mode` is "nearest", "nearest-exact",
-    "area", "linear" (one dimension), "bilinear" and "bicubic" (two) or "trilinear" (three). With `align_corners` the
+    "area", "linear" (one dimension), "bilinear" and "bicubic" (two) or "trilinear" (three). `recompute_scale_factor`
+    takes the scale from the rounded size. With `align_corners` the
     first and last elements stay where they are. With `antialias` ("bilinear", "bicubic") downsampling averages. Raises
     ValueError or NotImplementedError for arguments that do not match.
 
@@ -1096,7 +1097,7 @@ def lp_pool1d(input: Tensor | SupportsTorchFunction, norm_type: builtins.float, 
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
+        stride: The step from window to window, by default the size of the window.
         ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
     >>> tl.nn.functional.lp_pool1d(tl.tensor([[3.0, 4.0]]), 2, 2)
@@ -1112,7 +1113,7 @@ def lp_pool2d(input: Tensor | SupportsTorchFunction, norm_type: builtins.float, 
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
+        stride: The step from window to window, by default the size of the window.
         ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
     >>> tl.nn.functional.lp_pool2d(tl.ones(1, 2, 2), 2, 2)
@@ -1128,7 +1129,7 @@ def lp_pool3d(input: Tensor | SupportsTorchFunction, norm_type: builtins.float, 
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
+        stride: The step from window to window, by default the size of the window.
         ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
     >>> tl.nn.functional.lp_pool3d(tl.ones(1, 2, 2, 2), 3, 2)
@@ -1164,7 +1165,7 @@ def max_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
+        padding: The minus infinities put on both sides.
         dilation: The distance between elements of the kernel; one number, or one for each dimension.
         ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
@@ -1179,8 +1180,8 @@ def max_pool1d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: 
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
+        stride: The step from window to window, by default the size of the window.
+        padding: The minus infinities put on both sides.
         dilation: The distance between elements of the kernel; one number, or one for each dimension.
         ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
@@ -1203,7 +1204,7 @@ def max_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
+        padding: The minus infinities put on both sides.
         dilation: The distance between elements of the kernel; one number, or one for each dimension.
         ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
@@ -1219,8 +1220,8 @@ def max_pool2d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: 
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
+        stride: The step from window to window, by default the size of the window.
+        padding: The minus infinities put on both sides.
         dilation: The distance between elements of the kernel; one number, or one for each dimension.
         ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
@@ -1242,8 +1243,8 @@ def max_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
+        stride: The step from window to window, by default the size of the window.
+        padding: The minus infinities put on both sides.
         dilation: The distance between elements of the kernel; one number, or one for each dimension.
         ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
@@ -1258,8 +1259,8 @@ def max_pool3d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: 
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
+        stride: The step from window to window, by default the size of the window.
+        padding: The minus infinities put on both sides.
         dilation: The distance between elements of the kernel; one number, or one for each dimension.
         ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
@@ -1278,8 +1279,8 @@ def max_unpool1d(input: Tensor | SupportsTorchFunction, indices: Tensor | Suppor
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
+        stride: The step from window to window, by default the size of the window.
+        padding: The padding of the pooling.
         output_size: The size of the output; one number, or one for each dimension.
 
     >>> tl.nn.functional.max_unpool1d(tl.tensor([[3.0, 2.0]]), tl.tensor([[1, 2]]), 2)
@@ -1295,8 +1296,8 @@ def max_unpool2d(input: Tensor | SupportsTorchFunction, indices: Tensor | Suppor
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
+        stride: The step from window to window, by default the size of the window.
+        padding: The padding of the pooling.
         output_size: The size of the output; one number, or one for each dimension.
 
     >>> tl.nn.functional.max_unpool2d(tl.tensor([[[5.0]]]), tl.tensor([[[3]]]), 2)
@@ -1313,8 +1314,8 @@ def max_unpool3d(input: Tensor | SupportsTorchFunction, indices: Tensor | Suppor
 
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
+        stride: The step from window to window, by default the size of the window.
+        padding: The padding of the pooling.
         output_size: The size of the output; one number, or one for each dimension.
 
     >>> tl.nn.functional.max_unpool3d(tl.tensor([[[[5.0]]]]), tl.tensor([[[[7]]]]), 2).sum()
@@ -1366,7 +1367,7 @@ def multi_head_attention_forward(query: Tensor | SupportsTorchFunction, key: Ten
 
     Args:
         dropout_p: The probability with which elements are zeroed during training.
-        training: Whether in training mode, where elements are dropped and batches counted.
+        training: Whether the model is being trained: dropout and the statistics of the batch apply.
 
     >>> x, one = tl.tensor([[1.0, 0.0], [0.0, 1.0]]), tl.eye(2)
     >>> output, weights = tl.nn.functional.multi_head_attention_forward(
@@ -1854,8 +1855,8 @@ def unfold(input: Tensor | SupportsTorchFunction, kernel_size: Any, dilation: An
     Args:
         kernel_size: The size of the window; one number, or one for each dimension.
         dilation: The distance between elements of the kernel; one number, or one for each dimension.
-        padding: The border on both sides, of zeros or, for maxima, of minus infinity.
-        stride: The step from window to window, by default the window's size (1 for `Fold` and `Unfold`).
+        padding: The zeros put on both sides; one number, or one for each dimension.
+        stride: The step from window to window; one number, or one for each dimension.
 
     >>> tl.nn.functional.unfold(tl.arange(9.0).reshape(1, 1, 3, 3), 2)[0, :, 0]
     tensor([0., 1., 3., 4.])

@@ -2191,6 +2191,10 @@ class TensorMethods(TensorMembers):
         those leaves receive a gradient. Raises RuntimeError when the tensor requires no grad, or when the graph's
         saved values were freed by an earlier backward.
 
+        Args:
+            retain_graph: Whether saved values are kept for another backward; by default as `create_graph`.
+            create_graph: Whether the gradients can be differentiated again.
+
         >>> x = tl.tensor([1.0, 2.0], requires_grad=True)
         >>> (x * x).sum().backward()
         >>> x.grad
@@ -2460,13 +2464,12 @@ class TensorMethods(TensorMembers):
         tensorlike.uint8
         """
     def cauchy_(self, median: builtins.float = 0, sigma: builtins.float = 1, *, generator: Generator | None = None) -> Self:
-        """Write the result of `Tensor.cauchy` into the tensor, in place, and return it.
-
-        `Tensor.cauchy`: fill the tensor with numbers of a Cauchy distribution, and return it.
+        """Fill the tensor with numbers of a Cauchy distribution, and return it.
 
         Raises RuntimeError for a `sigma` that is not positive and for a tensor that is not floating-point.
 
         Args:
+            median: The median.
             generator: The source of random numbers; by default that of the device.
 
         >>> tl.empty(2, 3).cauchy_(median=1, sigma=2).shape
@@ -3336,9 +3339,7 @@ class TensorMethods(TensorMembers):
         tensor([0.0000, 1.7183])
         """
     def exponential_(self, lambd: builtins.float = 1, *, generator: Generator | None = None) -> Self:
-        """Write the result of `Tensor.exponential` into the tensor, in place, and return it.
-
-        `Tensor.exponential`: fill the tensor with numbers of the exponential distribution of rate `lambd`, and return it.
+        """Fill the tensor with numbers of the exponential distribution of rate `lambd`, and return it.
 
         Raises RuntimeError for a rate that is not positive and for a tensor that is not floating-point.
 
@@ -3660,9 +3661,7 @@ class TensorMethods(TensorMembers):
         tensor([False,  True,  True])
         """
     def geometric_(self, p: builtins.float, *, generator: Generator | None = None) -> Self:
-        """Write the result of `Tensor.geometric` into the tensor, in place, and return it.
-
-        `Tensor.geometric`: fill the tensor with draws of a geometric distribution, the trials of probability `p` until a success; return it.
+        """Fill the tensor with draws of a geometric distribution, the trials of probability `p` until a success; return it.
 
         Raises RuntimeError for a probability outside (0, 1), NotImplementedError for a boolean or complex tensor.
 
@@ -4609,9 +4608,7 @@ class TensorMethods(TensorMembers):
         tensor([0.0000, 0.6931])
         """
     def log_normal_(self, mean: builtins.float = 1, std: builtins.float = 2, *, generator: Generator | None = None) -> Self:
-        """Write the result of `Tensor.log_normal` into the tensor, in place, and return it.
-
-        `Tensor.log_normal`: fill the tensor with numbers whose logarithm is normally distributed, with that mean and deviation; return it.
+        """Fill the tensor with numbers whose logarithm is normally distributed, with that mean and deviation; return it.
 
         Raises RuntimeError for a `std` that is not positive, NotImplementedError for a tensor that is not floating-point.
 
@@ -5260,6 +5257,9 @@ class TensorMethods(TensorMembers):
         `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
         elements is zero.
 
+        Args:
+            nan: The number in place of NaN.
+
         >>> tl.tensor([tl.nan, tl.inf, 1.0]).nan_to_num(posinf=9.0)
         tensor([0., 9., 1.])
         """
@@ -5270,6 +5270,9 @@ class TensorMethods(TensorMembers):
 
         `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
         elements is zero.
+
+        Args:
+            nan: The number in place of NaN.
 
         >>> tl.tensor([tl.nan, tl.inf, 1.0]).nan_to_num_(posinf=9.0)
         tensor([0., 9., 1.])
@@ -5610,9 +5613,7 @@ class TensorMethods(TensorMembers):
         tensor([ 5., 10.])
         """
     def normal_(self, mean: builtins.float = 0, std: builtins.float = 1, *, generator: Generator | None = None) -> Self:
-        """Write the result of `Tensor.normal` into the tensor, in place, and return it.
-
-        `Tensor.normal`: fill the tensor with normally distributed numbers of that mean and standard deviation, and return it.
+        """Fill the tensor with normally distributed numbers of that mean and standard deviation, and return it.
 
         Raises RuntimeError for a negative `std`, NotImplementedError for an integer or boolean tensor.
 
@@ -5882,9 +5883,7 @@ class TensorMethods(TensorMembers):
         tensor([  0.0000, 180.0004])
         """
     def random_(self, from_: builtins.int | None = None, to: builtins.int | None = None, *, generator: Generator | None = None) -> Self:
-        """Write the result of `Tensor.random` into the tensor, in place, and return it.
-
-        `Tensor.random`: fill the tensor with integers from `from_` up to, and without, `to`, and return it.
+        """Fill the tensor with integers from `from_` up to, and without, `to`, and return it.
 
         `random_(to)` draws from 0 on, and `random_()` from all numbers of the dtype that are not negative; of those of a
         floating-point dtype, up to where every integer is exact.
@@ -6062,6 +6061,9 @@ class TensorMethods(TensorMembers):
     @overload
     def resize(self, sizes: Sequence[builtins.int], /) -> Self:
         """Return this tensor in another shape with as many elements; raises RuntimeError for another number of them.
+
+        Args:
+            sizes: The new shape.
 
         >>> tl.arange(6).resize(2, 3)
         tensor([[0, 1, 2],
@@ -6909,6 +6911,9 @@ class TensorMethods(TensorMembers):
     def to_dense(self, dtype: Any = None, *, masked_grad: builtins.bool | None = None) -> Self:
         """Return the tensor itself, which is stored whole, or a copy of another dtype.
 
+        Args:
+            masked_grad: Accepted as in PyTorch, without effect.
+
         >>> tl.ones(2).to_dense()
         tensor([1., 1.])
         """
@@ -6920,6 +6925,7 @@ class TensorMethods(TensorMembers):
 
         Args:
             blocksize: Must be None.
+            dense_dim: The number of dense dimensions.
 
         >>> tl.tensor([0.0, 3.0]).to_sparse()
         tensor(indices=tensor([[1]]),
@@ -7128,20 +7134,23 @@ class TensorMethods(TensorMembers):
 
         Raises RuntimeError when `size` is larger than the dimension, or `step` is not positive.
 
+        Args:
+            dimension: The dimension along which the windows lie.
+
         >>> tl.arange(4).unfold(0, 2, 1)
         tensor([[0, 1],
                 [1, 2],
                 [2, 3]])
         """
     def uniform_(self, from_: builtins.float = 0, to: builtins.float = 1, *, generator: Generator | None = None) -> Self:
-        """Write the result of `Tensor.uniform` into the tensor, in place, and return it.
-
-        `Tensor.uniform`: fill the tensor with numbers drawn uniformly from [from_, to), and return it.
+        """Fill the tensor with numbers drawn uniformly from [from_, to), and return it.
 
         Raises RuntimeError for a range that is empty, too wide for the dtype or not finite, NotImplementedError for an
         integer or boolean tensor.
 
         Args:
+            from_: The ends of the range.
+            to: The ends of the range.
             generator: The source of random numbers; by default that of the device.
 
         >>> tl.empty(2).uniform_(3, 3)
@@ -10037,6 +10046,9 @@ class PlainResults(Tensor):
         `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
         elements is zero.
 
+        Args:
+            nan: The number in place of NaN.
+
         >>> tl.tensor([tl.nan, tl.inf, 1.0]).nan_to_num(posinf=9.0)
         tensor([0., 9., 1.])
         """
@@ -10588,6 +10600,9 @@ class PlainResults(Tensor):
     def resize(self, sizes: Sequence[builtins.int], /) -> Tensor:
         """Return this tensor in another shape with as many elements; raises RuntimeError for another number of them.
 
+        Args:
+            sizes: The new shape.
+
         >>> tl.arange(6).resize(2, 3)
         tensor([[0, 1, 2],
                 [3, 4, 5]])
@@ -11098,6 +11113,9 @@ class PlainResults(Tensor):
     def to_dense(self, dtype: Any = None, *, masked_grad: builtins.bool | None = None) -> Tensor:
         """Return the tensor itself, which is stored whole, or a copy of another dtype.
 
+        Args:
+            masked_grad: Accepted as in PyTorch, without effect.
+
         >>> tl.ones(2).to_dense()
         tensor([1., 1.])
         """
@@ -11109,6 +11127,7 @@ class PlainResults(Tensor):
 
         Args:
             blocksize: Must be None.
+            dense_dim: The number of dense dimensions.
 
         >>> tl.tensor([0.0, 3.0]).to_sparse()
         tensor(indices=tensor([[1]]),
@@ -11255,6 +11274,9 @@ class PlainResults(Tensor):
         """Return a view of the sliding windows of `size` elements, `step` apart, along a dimension, as a last dimension.
 
         Raises RuntimeError when `size` is larger than the dimension, or `step` is not positive.
+
+        Args:
+            dimension: The dimension along which the windows lie.
 
         >>> tl.arange(4).unfold(0, 2, 1)
         tensor([[0, 1],

@@ -15,6 +15,7 @@ from tensorlike.autograd.engine import reached_from
 from tensorlike.autograd.grad_mode import enable_grad
 from tensorlike.dispatch.core import TENSORS
 from tensorlike.dispatch.state import STATE, restoring
+from tensorlike.tensor.declarations.documentation import list_arguments as _list_arguments
 from tensorlike.tensor.tensor import Tensor
 
 from .differentiating import basis_of, grad
@@ -413,3 +414,4 @@ def hvp(
     moved = _forward(call, slope, vector)
     return call.packed(call.outputs, call.output_several), call.packed(moved, call.several)
 
+_list_arguments("autograd.functional", [globals()[name] for name in __all__])

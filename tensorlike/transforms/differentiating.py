@@ -195,7 +195,7 @@ def grad_and_value(
 ) -> Callable[..., tuple[Any, Any]]:
     """Return a function that computes the gradient of `func` and its value, in that order.
 
-    See `grad`. With `has_aux` the value is the tuple (value, aux).
+    See `grad`, also for `argnums`. With `has_aux` the value is the tuple (value, aux).
 
     >>> tl.func.grad_and_value(lambda x: (x**2).sum())(tl.tensor([1.0, 2.0]))
     (tensor([2., 4.]), tensor(5.))
@@ -358,7 +358,8 @@ def jvp(
 ) -> Any:
     """Return `func(*primals)` and its derivative along `tangents`, which have the shapes of the primals.
 
-    With `has_aux`, `func` returns (output, aux), and aux comes third. Computed in forward mode: in one pass.
+    With `has_aux`, `func` returns (output, aux), and aux comes third. An output that no input
+    reaches has a tangent of zero, with `strict` it is an error. Computed in forward mode: in one pass.
 
     >>> tl.func.jvp(tl.sin, (tl.zeros(2),), (tl.tensor([1.0, 3.0]),))
     (tensor([0., 0.]), tensor([1., 3.]))
@@ -440,7 +441,8 @@ def jacrev(
     """Return a function that computes the Jacobian of `func` in reverse mode, all rows at once.
 
     For an output of shape S and an argument of shape T the result has the shape S + T; several outputs or arguments
-    give nested tuples, outputs outside. `chunk_size` bounds how many rows are computed at once.
+    give nested tuples, outputs outside. `argnums` and `has_aux` are those of `grad`; `chunk_size` bounds how many rows
+    are computed at once.
 
     >>> tl.func.jacrev(lambda x: x**2)(tl.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -510,7 +512,8 @@ def jacfwd(
 ) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of `func` in forward mode, all columns at once.
 
-    The same result as `jacrev`; cheaper where there are more outputs than inputs. `randomness` is that of `vmap`.
+    The same result as `jacrev`; cheaper where there are more outputs than inputs. `argnums` and `has_aux` are those of
+    `grad`, `randomness` that of `vmap`.
 
     >>> tl.func.jacfwd(lambda x: x**2)(tl.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -584,7 +587,7 @@ def hessian(func: Callable[Concatenate[T, P], R], argnums: Literal[0] = 0) -> Ca
 @overload
 def hessian(func: Callable[P, Any], argnums: ArgNums = 0) -> _Jacobian[P, Any]: ...
 def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
-    """Return a function that computes the Hessian of `func`: forward over reverse mode.
+    """Return a function that computes the Hessian of `func` by its arguments `argnums`: forward over reverse mode.
 
     >>> tl.func.hessian(lambda x: (x**3).sum())(tl.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],

@@ -32,8 +32,7 @@ def _within_level(state: State) -> State:
 
 
 def enter_dual_level() -> int:
-    """Enter a level of forward-mode differentiation and return its number; prefer `dual_level`.
-    """
+    """Enter a level of forward-mode differentiation and return its number; prefer `dual_level`."""
     inner = _within_level(STATE.get())
     number = len(inner.dual_levels) - 1
     STATE.set(inner)

@@ -202,8 +202,7 @@ class _LeafSpecMeta(type):
 
 
 class LeafSpec(TreeSpec, metaclass=_LeafSpecMeta):
-    """The structure of a leaf.
-    """
+    """The structure of a leaf."""
 
     __slots__ = ()
 
@@ -534,8 +533,7 @@ def _dumped(spec: TreeSpec) -> dict[str, Any]:
 
 @functools.lru_cache
 def treespec_loads(serialized: str) -> TreeSpec:
-    """Return the structure that `treespec_dumps` wrote. Raises ValueError for another protocol.
-    """
+    """Return the structure that `treespec_dumps` wrote. Raises ValueError for another protocol."""
     protocol, schema = json.loads(serialized)
     _check_protocol(protocol)
     return _loaded(schema)

@@ -49,8 +49,7 @@ _early_stop = True
 
 
 class CheckpointError(RuntimeError):
-    """Recomputation did not reproduce the forward pass.
-    """
+    """Recomputation did not reproduce the forward pass."""
 
 
 class _Stop(Exception):
@@ -58,15 +57,13 @@ class _Stop(Exception):
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-    """Return two contexts that change nothing: the default `context_fn` of `checkpoint`.
-    """
+    """Return two contexts that change nothing: the default `context_fn` of `checkpoint`."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Override the `debug` argument of checkpoints in this block; None leaves it to them.
-    """
+    """Override the `debug` argument of checkpoints in this block; None leaves it to them."""
     global _debug
     before, _debug = _debug, enabled
     try:
@@ -77,8 +74,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Set whether checkpoints made in this block stop recomputing once backward has the values that it needs.
-    """
+    """Set whether checkpoints made in this block stop recomputing once backward has the values that it needs."""
     global _early_stop
     before, _early_stop = _early_stop, enable
     try:
@@ -108,15 +104,13 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def check_backward_validity(inputs: Sequence[Any]) -> None:
-    """Warn when none of the inputs requires grad.
-    """
+    """Warn when none of the inputs requires grad."""
     if not any(isinstance(value, Tensor) and value.requires_grad for value in inputs):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=3)
 
 
 class DefaultDeviceType:
-    """The type of device whose random numbers a checkpoint whose tensors are all on the CPU draws again, too.
-    """
+    """The type of device whose random numbers a checkpoint whose tensors are all on the CPU draws again, too."""
 
     _default = "cuda"
 
@@ -132,8 +126,7 @@ class DefaultDeviceType:
 
 
 def get_device_states(*args: object) -> tuple[list[int], list[Any]]:
-    """Return the CUDA devices of the tensors among the arguments, and the states of their generators.
-    """
+    """Return the CUDA devices of the tensors among the arguments, and the states of their generators."""
     devices = sorted({value.get_device() for value in args if isinstance(value, Tensor) and value.is_cuda})
     if not devices:
         return [], []
@@ -142,8 +135,7 @@ def get_device_states(*args: object) -> tuple[list[int], list[Any]]:
 
 
 def set_device_states(devices: Sequence[int], states: Sequence[Any], *, device_type: str | None = None) -> None:
-    """Set the states of the generators of CUDA devices, as `get_device_states` returns them.
-    """
+    """Set the states of the generators of CUDA devices, as `get_device_states` returns them."""
     if device_type not in (None, "cuda", "cpu"):
         raise ValueError(f"set_device_states(): tensors are on 'cpu' and 'cuda' devices, not on {device_type!r}")
     if not devices:
@@ -252,8 +244,7 @@ def _saving(
 
 
 class CheckpointFunction(Function):
-    """The reentrant variant, which builds the graph again in backward.
-    """
+    """The reentrant variant, which builds the graph again in backward."""
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import tensorlike as tl
-from tensorlike.dispatch.registry import REGISTRY
+import tensorlike.autograd.functional
+from tensorlike.dispatch.registry import IGNORED, REGISTRY, UNLISTED
+from tensorlike.tensor.declarations.argument_docs import _sections
 from tensorlike.tensor.declarations.declaration import documented
 from tensorlike.tensor.declarations.declare import (
     DECLARATIONS,
@@ -134,6 +136,7 @@ class TestDocstrings:
         assert example.startswith(">>> tl.tensor([0.0, 1.0]).exp_()\n")
         with pytest.raises(RuntimeError):
             tl.tensor([1]).exp_()
+        assert tl.Tensor.normal_.__doc__.startswith("Fill the tensor with normally distributed numbers")
         # A tensor that keeps its dtype holds no booleans: the example is that of the method.
         assert ".lt_(" not in tl.Tensor.lt_.__doc__
 
@@ -150,6 +153,13 @@ class TestDocstrings:
     @pytest.mark.parametrize("documented", [tl.allclose, tl.Tensor.allclose])
     def test_arguments_that_the_text_leaves_out_are_listed(self, documented):
         assert "\n\nArgs:\n    other: The other operand.\n    rtol: The relative tolerance.\n" in documented.__doc__
+
+    def test_every_sentence_about_an_argument_is_used(self):
+        modules = (tl.nn, tl.nn.init, tl.distributions, tl.optim, tl.optim.lr_scheduler, tl.autograd.functional)
+        public = [row.function for row in (*REGISTRY.values(), *UNLISTED.values())] + [f for f, _ in IGNORED.values()]
+        public += [value for module in modules for value in vars(module).values() if callable(value)]
+        texts = "\n".join(str(value.__doc__) for value in public)
+        assert [text for _, found in _sections() for text in found.values() if f": {text}\n" not in texts] == []
 
     def test_arguments_of_classes(self):
         assert "\n\nArgs:\n    p: The probability with which elements are zeroed.\n" in tl.nn.Dropout2d.__doc__

@@ -222,6 +222,8 @@ def ldl_solve(LD: Tensor | SupportsTorchFunction, pivots: Tensor | SupportsTorch
     pivots that are not integers. There is no derivative.
 
     Args:
+        LD: The factors that `linalg.ldl_factor` returns.
+        pivots: The pivots that come with the factors.
         B: The right-hand sides, of shape (..., n, k).
 
     >>> LD, pivots = tl.linalg.ldl_factor(tl.tensor([[0.0, 2.0], [2.0, 0.0]]))
@@ -297,6 +299,8 @@ def lu_solve(LU: Tensor | SupportsTorchFunction, pivots: Tensor | SupportsTorchF
     n), B (..., n, k); batches broadcast. Composes two calls of `linalg.solve_triangular`.
 
     Args:
+        LU: The factors that `linalg.lu_factor` returns.
+        pivots: The pivots that come with the factors.
         B: The right-hand sides, of shape (..., n, k).
 
     >>> LU, pivots = tl.linalg.lu_factor(tl.tensor([[0.0, 1.0], [2.0, 0.0]]))
@@ -568,7 +572,7 @@ def vander(x: Tensor | SupportsTorchFunction, *, N: builtins.int | None = None) 
 def vecdot(x: Tensor, y: Tensor, *, dim: builtins.int = -1, out: Tensor | None = None) -> Tensor: ...
 @overload
 def vecdot(x: Tensor | SupportsTorchFunction, y: Tensor | SupportsTorchFunction, *, dim: builtins.int = -1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
-    """Return the inner products of the vectors along dimension `dim`, with the conjugate of `x`; the rest broadcasts.
+    """Return the inner products of the vectors `x`, conjugated, and `y` along dimension `dim`; the rest broadcasts.
 
     Composes a product and a sum.
 
@@ -579,7 +583,7 @@ def vecdot(x: Tensor | SupportsTorchFunction, y: Tensor | SupportsTorchFunction,
 def vector_norm(x: Tensor, ord: Number = 2, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def vector_norm(x: Tensor | SupportsTorchFunction, ord: Number = 2, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
-    """Return the norms of the vectors along the dimensions `dim`: the `ord`-th root of the sum of absolute powers.
+    """Return the norms of the vectors in `x` along the dimensions `dim`: the `ord`-th root of the sum of powers.
 
     `ord` may be any real number, infinity and minus infinity (the greatest and the least absolute value) and 0 (how
     many are not zero) among them. Without `dim` the whole tensor is one vector. `dtype` converts the input first. The

@@ -117,6 +117,8 @@ def logaddexp(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTor
 
     Args:
         other: The other operand.
+        input_mask: Booleans, True where an element counts.
+        other_mask: Booleans, True where an element counts.
 
     >>> x = tl.tensor([0.0, 1.0])
     >>> tl.masked.logaddexp(x, x, other_mask=tl.tensor([True, False]))

@@ -234,8 +234,7 @@ for _name, _method in (("__array_namespace__", _array_namespace), ("to_device", 
 
 
 def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
-    """Return `data` as a leaf of the type `cls`, sharing its memory.
-    """
+    """Return `data` as a leaf of the type `cls`, sharing its memory."""
     if not isinstance(data, TensorBase):
         raise TypeError(f"_make_subclass(): argument 'data' must be Tensor, not {type(data).__name__}")
 

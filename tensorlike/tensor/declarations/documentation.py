@@ -27,10 +27,12 @@ def late_doc(form: Form, doc: str | None, inplace: bool = False) -> Callable[[],
 
 def _composed(form: Form, doc: str, inplace: bool) -> str:
     method, name = form.name.startswith("Tensor."), form.name.rpartition(".")[2]
-    doc = inspect.cleandoc(doc)
+    doc = inspect.cleandoc(doc.rstrip())
     if name.endswith("__"):
         return doc
     operation = form.operation
+    # An operation that only writes, as `normal_`, says so itself.
+    inplace = inplace and not all(f.inplace for f in operation.forms)
     text, mark, examples = doc.partition("\n\n>>> ")
     result = operation.name.rpartition(".")[2]
     # The values of a boolean result are printed as numbers where the operand keeps its dtype.
@@ -79,6 +81,7 @@ def _as_method(line: str, name: str) -> str:
 
 def with_arguments(doc: str, place: str, names: Sequence[str]) -> str:
     """Return a docstring with the arguments that its text leaves out; of more than three each must be in backticks."""
+    doc = inspect.cleandoc(doc.rstrip())
     text, mark, examples = doc.partition("\n\n>>> ")
     if "Args:" in doc:
         return doc
@@ -96,7 +99,7 @@ class _LateDoc:
 
     def __get__(self, instance: object, owner: type) -> str:
         place = f"{self.namespace}.{owner.__name__}"
-        owner.__doc__ = with_arguments(inspect.cleandoc(self.doc), place, list(inspect.signature(owner).parameters))
+        owner.__doc__ = with_arguments(self.doc, place, list(inspect.signature(owner).parameters))
         return owner.__doc__
 
 
@@ -108,4 +111,4 @@ def list_arguments(namespace: str, listed: Iterable[Any]) -> None:
             each.__doc__ = _LateDoc(doc, namespace)  # type: ignore[assignment]
         elif isinstance(doc, str) and callable(each) and hasattr(each, "__name__"):
             place = f"{namespace}.{each.__name__}"
-            each.__doc__ = with_arguments(inspect.cleandoc(doc), place, list(inspect.signature(each).parameters))
+            each.__doc__ = with_arguments(doc, place, list(inspect.signature(each).parameters))
