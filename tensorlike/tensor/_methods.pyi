@@ -594,40 +594,88 @@ class TensorMembers:
 class TensorMethods(TensorMembers):
     @property
     def is_ipu(self) -> builtins.bool:
-        """Whether the elements are on a Graphcore IPU: False for every tensor."""
+        """Whether the elements are on a Graphcore IPU: False for every plain tensor.
+
+        >>> tl.ones(2).is_ipu
+        False
+        """
     @property
     def is_maia(self) -> builtins.bool:
-        """Whether the elements are on a Maia device: False for every tensor."""
+        """Whether the elements are on a Maia device: False for every plain tensor.
+
+        >>> tl.ones(2).is_maia
+        False
+        """
     @property
     def is_mkldnn(self) -> builtins.bool:
-        """Whether the elements lie in a layout of oneDNN: False for every tensor."""
+        """Whether the elements lie in a layout of oneDNN: False for every plain tensor.
+
+        >>> tl.ones(2).is_mkldnn
+        False
+        """
     @property
     def is_mps(self) -> builtins.bool:
-        """Whether the elements are on a Metal device: False for every tensor."""
+        """Whether the elements are on a Metal device: False for every plain tensor.
+
+        >>> tl.ones(2).is_mps
+        False
+        """
     @property
     def is_mtia(self) -> builtins.bool:
-        """Whether the elements are on an MTIA device: False for every tensor."""
+        """Whether the elements are on an MTIA device: False for every plain tensor.
+
+        >>> tl.ones(2).is_mtia
+        False
+        """
     @property
     def is_nested(self) -> builtins.bool:
-        """Whether the tensor holds a list of tensors: False for every tensor."""
+        """Whether the tensor holds a list of tensors: False for every plain tensor.
+
+        >>> tl.ones(2).is_nested
+        False
+        """
     @property
     def is_quantized(self) -> builtins.bool:
-        """Whether the elements are quantized: False for every tensor."""
+        """Whether the elements are quantized: False for every plain tensor.
+
+        >>> tl.ones(2).is_quantized
+        False
+        """
     @property
     def is_sparse(self) -> builtins.bool:
-        """Whether only elements that are not zero are stored: False for every tensor."""
+        """Whether only elements that are not zero are stored: False for every plain tensor.
+
+        >>> tl.ones(2).is_sparse
+        False
+        """
     @property
     def is_sparse_csr(self) -> builtins.bool:
-        """Whether only elements that are not zero are stored, by compressed rows: False for every tensor."""
+        """Whether only elements that are not zero are stored, by compressed rows: False for every plain tensor.
+
+        >>> tl.ones(2).is_sparse_csr
+        False
+        """
     @property
     def is_vulkan(self) -> builtins.bool:
-        """Whether the elements are on a Vulkan device: False for every tensor."""
+        """Whether the elements are on a Vulkan device: False for every plain tensor.
+
+        >>> tl.ones(2).is_vulkan
+        False
+        """
     @property
     def is_xla(self) -> builtins.bool:
-        """Whether the elements are on an XLA device: False for every tensor."""
+        """Whether the elements are on an XLA device: False for every plain tensor.
+
+        >>> tl.ones(2).is_xla
+        False
+        """
     @property
     def is_xpu(self) -> builtins.bool:
-        """Whether the elements are on an Intel GPU: False for every tensor."""
+        """Whether the elements are on an Intel GPU: False for every plain tensor.
+
+        >>> tl.ones(2).is_xpu
+        False
+        """
     @property
     def volatile(self) -> builtins.bool:
         """Whether no history is recorded, by a flag that went out of use: False, with a warning."""

@@ -128,7 +128,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _ASMoutput(output if batched else output.squeeze(0), loss)
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """Return the log-probabilities of all classes, (batch, n_classes), for (batch, in_features)."""
+        """Return the log-probabilities of all classes, (batch, n_classes), for (batch, in_features).
+
+        >>> model = tl.nn.AdaptiveLogSoftmaxWithLoss(4, 6, cutoffs=[2])
+        >>> model.log_prob(tl.ones(3, 4)).shape
+        tensorlike.Size([3, 6])
+        """
         return self._get_full_log_prob(input, self.head(input))
 
     def _get_full_log_prob(self, input: Tensor, head_output: Tensor) -> Tensor:
@@ -141,7 +146,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return result
 
     def predict(self, input: Tensor) -> Tensor:
-        """Return the most probable class of each item, looking into clusters only where one is the most probable."""
+        """Return the most probable class of each item, looking into clusters only where one is the most probable.
+
+        >>> model = tl.nn.AdaptiveLogSoftmaxWithLoss(4, 6, cutoffs=[2])
+        >>> model.predict(tl.ones(3, 4)).shape
+        tensorlike.Size([3])
+        """
         head_output = self.head(input)
         output: Tensor = head_output.argmax(dim=1)
         rare = output >= self.shortlist_size

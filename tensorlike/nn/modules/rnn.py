@@ -150,7 +150,11 @@ class RNNBase(Module):
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
-        """The parameters, a list for each layer and direction."""
+        """The parameters, a list for each layer and direction.
+
+        >>> [[tuple(w.shape) for w in layer] for layer in tl.nn.RNN(2, 3).all_weights]
+        [[(3, 2), (3, 3), (3,), (3,)]]
+        """
         weights: Any = self._flat_weights
         count = len(weights) // (self.num_layers * (2 if self.bidirectional else 1))
         return [weights[start : start + count] for start in range(0, len(weights), count)]
