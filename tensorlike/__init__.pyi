@@ -226,6 +226,9 @@ def _sample_dirichlet(concentration: Tensor | SupportsTorchFunction, generator: 
     The parts of a draw are positive, below 1 and sum to 1. The derivative by the concentrations is that of the
     quantiles. Raises NotImplementedError for a dtype other than float32 and float64. Needs SciPy for the derivative.
 
+    Args:
+        generator: The source of random numbers; by default that of the device.
+
     >>> ((tl._sample_dirichlet(tl.ones(2, 3)).sum(-1) - 1).abs().max() < 1e-6).item()
     True
 
@@ -239,6 +242,9 @@ def _standard_gamma(concentration: Tensor | SupportsTorchFunction, generator: Ge
 
     Draws are at least the smallest normal number of the dtype, float32 or float64. The derivative by the concentration
     is that of the quantile. Raises NotImplementedError for other dtypes. Needs SciPy for the derivative.
+
+    Args:
+        generator: The source of random numbers; by default that of the device.
 
     >>> tl._standard_gamma(tl.ones(2, 3)).shape
     tensorlike.Size([2, 3])
@@ -269,11 +275,13 @@ def abs(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFun
 def abs_(input: Tensor) -> Tensor: ...
 @overload
 def abs_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the absolute value of each element; of complex ones a real tensor.
+    """Write the result of `tl.abs` into the tensor, in place, and return it.
+
+    `tl.abs`: return the absolute value of each element; of complex ones a real tensor.
 
     Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
 
-    >>> tl.abs(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
+    >>> tl.abs_(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
     (tensor([1., 2.]), tensor([5.]))
     """
 @overload
@@ -282,9 +290,11 @@ def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def absolute(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the absolute value of each element; of complex ones a real tensor.
 
+    An alias of `tl.abs`.
+
     Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
 
-    >>> tl.abs(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
+    >>> tl.absolute(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
     (tensor([1., 2.]), tensor([5.]))
     """
 @overload
@@ -302,11 +312,13 @@ def acos(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFu
 def acos_(input: Tensor) -> Tensor: ...
 @overload
 def acos_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
+    """Write the result of `tl.acos` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.acos`: return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
 
-    >>> tl.acos(tl.tensor([1.0, 0.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.acos_(tl.tensor([1.0, 0.0]))
     tensor([0.0000, 1.5708])
     """
 @overload
@@ -324,11 +336,13 @@ def acosh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchF
 def acosh_(input: Tensor) -> Tensor: ...
 @overload
 def acosh_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
+    """Write the result of `tl.acosh` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.acosh`: return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
 
-    >>> tl.acosh(tl.tensor([1.0, 2.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.acosh_(tl.tensor([1.0, 2.0]))
     tensor([0.0000, 1.3170])
     """
 @overload
@@ -369,6 +383,10 @@ def addbmm(input: Tensor | SupportsTorchFunction, batch1: Tensor | SupportsTorch
     Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to (n, p), and is not read when `beta` is 0. Raises
     RuntimeError for sizes that do not fit and for different dtypes.
 
+    Args:
+        batch1: The left matrices, of shape (b, n, m).
+        batch2: The right matrices, of shape (b, m, p).
+
     >>> tl.addbmm(tl.zeros(1, 1), tl.ones(4, 1, 3), tl.ones(4, 3, 1))
     tensor([[12.]])
     """
@@ -403,7 +421,7 @@ def addmm(input: Tensor | SupportsTorchFunction, mat1: Tensor | SupportsTorchFun
     `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
     and for different dtypes.
 
-    >>> tl.addmm(tl.ones(2), tl.ones(1, 3), tl.ones(3, 2), alpha=2)
+    >>> tl.addmm(tl.ones(1, 2), tl.ones(1, 3), tl.ones(3, 2), alpha=2)
     tensor([[7., 7.]])
     """
 @overload
@@ -422,12 +440,14 @@ def addmv(input: Tensor | SupportsTorchFunction, mat: Tensor | SupportsTorchFunc
 def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
 @overload
 def addmv_(input: Tensor | SupportsTorchFunction, mat: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
-    """Return `beta * input + alpha * (mat @ vec)` for a matrix and a vector.
+    """Write the result of `tl.addmv` into the tensor, in place, and return it.
+
+    `tl.addmv`: return `beta * input + alpha * (mat @ vec)` for a matrix and a vector.
 
     `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
     and for different dtypes.
 
-    >>> tl.addmv(tl.ones(2), tl.ones(2, 3), tl.ones(3), beta=10)
+    >>> tl.addmv_(tl.ones(2), tl.ones(2, 3), tl.ones(3), beta=10)
     tensor([13., 13.])
     """
 @overload
@@ -463,6 +483,9 @@ def affine_grid_generator(theta: Tensor | SupportsTorchFunction, size: Any, alig
     `theta` has the shape (N, 2, 3) for a `size` of (N, C, H, W), (N, 3, 4) for (N, C, D, H, W). Raises RuntimeError for
     other sizes.
 
+    Args:
+        align_corners: Whether the corner pixels of input and output have the same centres, not the same outer edges.
+
     >>> tl.affine_grid_generator(tl.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2), True)
     tensor([[[[-1.,  0.],
               [ 1.,  0.]]]])
@@ -486,6 +509,9 @@ def all(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[buil
 
     The result is boolean, and uint8 for uint8; `dim=()` reduces nothing.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.all(tl.tensor([[True, False], [True, True]]), dim=1)
     tensor([False,  True])
     """
@@ -496,6 +522,12 @@ def allclose(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorc
     """Return whether all elements are close, as `isclose` has it, as a Python bool.
 
     Raises RuntimeError for tensors of different dtypes and for negative tolerances.
+
+    Args:
+        other: The other operand.
+        rtol: The relative tolerance.
+        atol: The absolute tolerance.
+        equal_nan: Whether two NaNs are equal.
 
     >>> tl.allclose(tl.tensor([1.0, 2.0]), tl.tensor([1.0 + 1e-6, 2.0]))
     True
@@ -530,6 +562,9 @@ def amax(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[bui
     Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
     dimension.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.amax(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
     tensor([4., 3.])
     """
@@ -542,6 +577,9 @@ def amin(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[bui
     Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
     dimension.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.amin(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
     tensor([1., 2.])
     """
@@ -553,6 +591,9 @@ def aminmax(input: Tensor | SupportsTorchFunction, *, dim: builtins.int | None =
 
     Elements that share an extreme share its gradient; NaN is both. Raises RuntimeError or IndexError for an empty
     tensor or dimension.
+
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
 
     >>> tl.aminmax(tl.tensor([3.0, 1.0, 2.0]))
     tensorlike.return_types.aminmax(
@@ -579,6 +620,9 @@ def any(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[buil
 
     The result is boolean, and uint8 for uint8; `dim=()` reduces nothing.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.any(tl.tensor([[True, False], [False, False]]), dim=1)
     tensor([ True, False])
     """
@@ -587,6 +631,13 @@ def arange(start: Number, end: Number | None = None, step: Number = 1, *, out: T
 
     int64 when all three are integers, else the default dtype. Raises RuntimeError when `step` is zero or leads away
     from `end`.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> tl.arange(3), tl.arange(1, 2, 0.5)
     (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
@@ -597,20 +648,26 @@ def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def arccos(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
 
+    An alias of `tl.acos`.
+
     Integers give the default floating-point dtype.
 
-    >>> tl.acos(tl.tensor([1.0, 0.0]))
+    >>> tl.arccos(tl.tensor([1.0, 0.0]))
     tensor([0.0000, 1.5708])
     """
 @overload
 def arccos_(input: Tensor) -> Tensor: ...
 @overload
 def arccos_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
+    """Write the result of `tl.acos` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    An alias of `tl.acos_`.
 
-    >>> tl.acos(tl.tensor([1.0, 0.0]))
+    `tl.acos`: return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
+
+    Raises RuntimeError for integers.
+
+    >>> tl.arccos_(tl.tensor([1.0, 0.0]))
     tensor([0.0000, 1.5708])
     """
 @overload
@@ -619,20 +676,26 @@ def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def arccosh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
 
+    An alias of `tl.acosh`.
+
     Integers give the default floating-point dtype.
 
-    >>> tl.acosh(tl.tensor([1.0, 2.0]))
+    >>> tl.arccosh(tl.tensor([1.0, 2.0]))
     tensor([0.0000, 1.3170])
     """
 @overload
 def arccosh_(input: Tensor) -> Tensor: ...
 @overload
 def arccosh_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
+    """Write the result of `tl.acosh` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    An alias of `tl.acosh_`.
 
-    >>> tl.acosh(tl.tensor([1.0, 2.0]))
+    `tl.acosh`: return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
+
+    Raises RuntimeError for integers.
+
+    >>> tl.arccosh_(tl.tensor([1.0, 2.0]))
     tensor([0.0000, 1.3170])
     """
 @overload
@@ -641,20 +704,26 @@ def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def arcsin(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
 
+    An alias of `tl.asin`.
+
     Integers give the default floating-point dtype.
 
-    >>> tl.asin(tl.tensor([0.0, 1.0]))
+    >>> tl.arcsin(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 1.5708])
     """
 @overload
 def arcsin_(input: Tensor) -> Tensor: ...
 @overload
 def arcsin_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
+    """Write the result of `tl.asin` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    An alias of `tl.asin_`.
 
-    >>> tl.asin(tl.tensor([0.0, 1.0]))
+    `tl.asin`: return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
+
+    Raises RuntimeError for integers.
+
+    >>> tl.arcsin_(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 1.5708])
     """
 @overload
@@ -663,20 +732,26 @@ def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def arcsinh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the number whose hyperbolic sine each element is.
 
+    An alias of `tl.asinh`.
+
     Integers give the default floating-point dtype.
 
-    >>> tl.asinh(tl.tensor([0.0, 1.0]))
+    >>> tl.arcsinh(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8814])
     """
 @overload
 def arcsinh_(input: Tensor) -> Tensor: ...
 @overload
 def arcsinh_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the number whose hyperbolic sine each element is.
+    """Write the result of `tl.asinh` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    An alias of `tl.asinh_`.
 
-    >>> tl.asinh(tl.tensor([0.0, 1.0]))
+    `tl.asinh`: return the number whose hyperbolic sine each element is.
+
+    Raises RuntimeError for integers.
+
+    >>> tl.arcsinh_(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8814])
     """
 @overload
@@ -685,9 +760,11 @@ def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def arctan(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the angle in radians whose tangent each element is.
 
+    An alias of `tl.atan`.
+
     Integers give the default floating-point dtype.
 
-    >>> tl.atan(tl.tensor([0.0, 1.0]))
+    >>> tl.arctan(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7854])
     """
 @overload
@@ -696,20 +773,26 @@ def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
 def arctan2(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
 
+    An alias of `tl.atan2`.
+
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> tl.atan2(tl.tensor([1.0, 1.0]), tl.tensor([1.0, -1.0]))
+    >>> tl.arctan2(tl.tensor([1.0, 1.0]), tl.tensor([1.0, -1.0]))
     tensor([0.7854, 2.3562])
     """
 @overload
 def arctan_(input: Tensor) -> Tensor: ...
 @overload
 def arctan_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the angle in radians whose tangent each element is.
+    """Write the result of `tl.atan` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    An alias of `tl.atan_`.
 
-    >>> tl.atan(tl.tensor([0.0, 1.0]))
+    `tl.atan`: return the angle in radians whose tangent each element is.
+
+    Raises RuntimeError for integers.
+
+    >>> tl.arctan_(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7854])
     """
 @overload
@@ -718,20 +801,26 @@ def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def arctanh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
 
+    An alias of `tl.atanh`.
+
     Integers give the default floating-point dtype.
 
-    >>> tl.atanh(tl.tensor([0.0, 0.5]))
+    >>> tl.arctanh(tl.tensor([0.0, 0.5]))
     tensor([0.0000, 0.5493])
     """
 @overload
 def arctanh_(input: Tensor) -> Tensor: ...
 @overload
 def arctanh_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
+    """Write the result of `tl.atanh` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    An alias of `tl.atanh_`.
 
-    >>> tl.atanh(tl.tensor([0.0, 0.5]))
+    `tl.atanh`: return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
+
+    Raises RuntimeError for integers.
+
+    >>> tl.arctanh_(tl.tensor([0.0, 0.5]))
     tensor([0.0000, 0.5493])
     """
 def are_deterministic_algorithms_enabled() -> builtins.bool:
@@ -745,6 +834,9 @@ def argmax(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = Non
     NaN counts as the largest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex
     tensors.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.argmax(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
     tensor([1, 0])
     """
@@ -757,6 +849,9 @@ def argmin(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = Non
     NaN counts as the smallest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex
     tensors.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.argmin(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
     tensor([0, 1])
     """
@@ -765,6 +860,10 @@ def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = F
 @overload
 def argsort(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the indices that sort the tensor along `dim`; see `sort`.
+
+    Args:
+        descending: Whether the largest element comes first.
+        stable: Whether equal elements keep their order.
 
     >>> tl.argsort(tl.tensor([3, 1, 2]))
     tensor([1, 2, 0])
@@ -790,6 +889,11 @@ def as_strided(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.in
 
     The function is overridable too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
+    Args:
+        size: The shape of the result.
+        stride: The strides of the result, in elements.
+        storage_offset: The index in the storage of the first element.
+
     >>> tl.arange(4).as_strided((2, 2), (1, 2))
     tensor([[0, 2],
             [1, 3]])
@@ -799,6 +903,11 @@ def as_strided_(input: Tensor, size: Sequence[builtins.int], stride: Sequence[bu
 @overload
 def as_strided_(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Any:
     """Make this tensor a view of its memory with the given shape, strides and offset, and return it.
+
+    Args:
+        size: The shape of the result.
+        stride: The strides of the result, in elements.
+        storage_offset: The index in the storage of the first element.
 
     >>> tl.arange(4).as_strided_((2,), (2,))
     tensor([0, 2])
@@ -811,6 +920,11 @@ def as_strided_copy(input: Tensor | SupportsTorchFunction, size: Sequence[builti
 
     Raises the errors of the function without `_copy`.
 
+    Args:
+        size: The shape of the result.
+        stride: The strides of the result, in elements.
+        storage_offset: The index in the storage of the first element.
+
     >>> tl.as_strided_copy(tl.arange(4), (2,), (2,))
     tensor([0, 2])
     """
@@ -821,6 +935,10 @@ def as_strided_scatter(input: Tensor | SupportsTorchFunction, src: Tensor | Supp
     """Return a copy of `input` with `src` written to the elements that `as_strided` selects.
 
     Raises RuntimeError unless `src` has the shape `size`.
+
+    Args:
+        stride: The strides of the result, in elements.
+        storage_offset: The index in the storage of the first element.
 
     >>> tl.as_strided_scatter(tl.zeros(4), tl.ones(2), (2,), (3,))
     tensor([1., 0., 0., 1.])
@@ -837,6 +955,10 @@ def asarray(obj: builtins.object, *, dtype: Dtype | None = None, device: Device 
 
     Memory is shared where dtype and device allow; `copy=True` never shares and `copy=False` raises ValueError rather
     than copy. Without `requires_grad`, a tensor keeps its history, and anything else has none.
+
+    Args:
+        dtype: The dtype of the result.
+        device: The device of the result, by default that of the operands or the default device.
 
     >>> x = tl.ones(2)
     >>> tl.asarray(x) is x, tl.asarray(bytearray(2), dtype=tl.uint8)
@@ -857,11 +979,13 @@ def asin(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFu
 def asin_(input: Tensor) -> Tensor: ...
 @overload
 def asin_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
+    """Write the result of `tl.asin` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.asin`: return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
 
-    >>> tl.asin(tl.tensor([0.0, 1.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.asin_(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 1.5708])
     """
 @overload
@@ -879,11 +1003,13 @@ def asinh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchF
 def asinh_(input: Tensor) -> Tensor: ...
 @overload
 def asinh_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the number whose hyperbolic sine each element is.
+    """Write the result of `tl.asinh` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.asinh`: return the number whose hyperbolic sine each element is.
 
-    >>> tl.asinh(tl.tensor([0.0, 1.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.asinh_(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8814])
     """
 @overload
@@ -912,11 +1038,13 @@ def atan2(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFu
 def atan_(input: Tensor) -> Tensor: ...
 @overload
 def atan_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the angle in radians whose tangent each element is.
+    """Write the result of `tl.atan` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.atan`: return the angle in radians whose tangent each element is.
 
-    >>> tl.atan(tl.tensor([0.0, 1.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.atan_(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7854])
     """
 @overload
@@ -934,11 +1062,13 @@ def atanh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchF
 def atanh_(input: Tensor) -> Tensor: ...
 @overload
 def atanh_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
+    """Write the result of `tl.atanh` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.atanh`: return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
 
-    >>> tl.atanh(tl.tensor([0.0, 0.5]))
+    Raises RuntimeError for integers.
+
+    >>> tl.atanh_(tl.tensor([0.0, 0.5]))
     tensor([0.0000, 0.5493])
     """
 @overload
@@ -990,6 +1120,12 @@ def avg_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
     `input` has the shape (N, C, L) or (C, L). Zeros of the padding count as elements unless `count_include_pad` is
     False. Raises RuntimeError for other shapes and for sizes without a window.
 
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        padding: The zeros put on both sides; one number, or one for each dimension.
+        ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
+
     >>> tl.avg_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     tensor([[2., 1.]])
     """
@@ -1002,7 +1138,7 @@ def baddbmm(input: Tensor | SupportsTorchFunction, batch1: Tensor | SupportsTorc
     Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to the product, and is not read when `beta` is 0.
     Raises RuntimeError for sizes that do not fit and for different dtypes.
 
-    >>> tl.baddbmm(tl.ones(1), tl.ones(2, 1, 3), tl.ones(2, 3, 1)).shape
+    >>> tl.baddbmm(tl.ones(2, 1, 1), tl.ones(2, 1, 3), tl.ones(2, 3, 1)).shape
     tensorlike.Size([2, 1, 1])
     """
 def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
@@ -1010,6 +1146,14 @@ def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True,
 
     With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises
     RuntimeError for a negative length and integer dtypes.
+
+    Args:
+        window_length: The number of elements.
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> tl.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -1021,6 +1165,13 @@ def batch_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsT
     """Standardize each channel of `input`, then scale by `weight` and shift by `bias`.
 
     `nn.functional.batch_norm`, also of one value for each channel; `cudnn_enabled` is accepted and makes no difference.
+
+    Args:
+        running_mean: The running statistics, of shape (C,), updated in place while training; None for none.
+        running_var: The running statistics, of shape (C,), updated in place while training; None for none.
+        training: Whether the model is being trained: dropout and the statistics of the batch apply.
+        momentum: The weight of the new batch in the running statistics; None averages all batches.
+        eps: A small number, for numerical stability.
 
     >>> tl.batch_norm(tl.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5, True)
     tensor([[-1.0000],
@@ -1035,6 +1186,9 @@ def bernoulli(input: Tensor | SupportsTorchFunction, p: builtins.float | None = 
     With a number `p`, that is the probability of each one, and `input` gives shape and dtype alone. Raises RuntimeError
     for a probability outside [0, 1], NotImplementedError for an `input` of probabilities that is not floating-point.
     The gradient of the probabilities is zero.
+
+    Args:
+        generator: The source of random numbers; by default that of the device.
 
     >>> tl.bernoulli(tl.tensor([0.0, 1.0]))
     tensor([0., 1.])
@@ -1062,6 +1216,9 @@ def bincount(input: Tensor | SupportsTorchFunction, weights: Tensor | SupportsTo
     Counts are int64; sums are float32 for weights of that dtype and float64 otherwise. Raises RuntimeError unless
     `input` is one-dimensional and not negative.
 
+    Args:
+        minlength: The smallest length of the result.
+
     >>> tl.bincount(tl.tensor([1, 4, 1, 0]))
     tensor([1, 2, 0, 0, 1])
     """
@@ -1073,6 +1230,9 @@ def binomial(count: Tensor | SupportsTorchFunction, prob: Tensor | SupportsTorch
 
     Both broadcast and have one dtype, float32 or float64. Counts below 0 and probabilities outside [0, 1] are clamped;
     NaN gives NaN. Raises ValueError for integer counts and RuntimeError for different dtypes. The gradient is zero.
+
+    Args:
+        generator: The source of random numbers; by default that of the device.
 
     >>> tl.binomial(tl.tensor([10.0, 5.0]), tl.tensor([1.0, 0.0]))
     tensor([10.,  0.])
@@ -1153,6 +1313,14 @@ def blackman_window(window_length: builtins.int, periodic: builtins.bool = True,
     With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises
     RuntimeError for a negative length and integer dtypes.
 
+    Args:
+        window_length: The number of elements.
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
+
     >>> tl.blackman_window(5, False)[1:4]
     tensor([0.3400, 1.0000, 0.3400])
     """
@@ -1175,6 +1343,9 @@ def bmm(input: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunct
     """Return the products of the matrices of two batches of the same size.
 
     Shapes are (batch, n, m) and (batch, m, p). Raises RuntimeError for others, and for two dtypes.
+
+    Args:
+        mat2: The right matrix, of shape (m, p).
 
     >>> tl.bmm(tl.ones(4, 2, 3), tl.ones(4, 3, 5)).shape
     tensorlike.Size([4, 2, 5])
@@ -1217,6 +1388,9 @@ def bucketize(input: Tensor | SupportsTorchFunction | Number, boundaries: Tensor
     """Return the index of the bucket that each element of `input` falls in, between sorted one-dimensional boundaries.
 
     Bucket i ends with boundary i, which belongs to it unless `right`. The result is int64, or int32 with `out_int32`.
+
+    Args:
+        boundaries: The bounds, in increasing order.
 
     >>> tl.bucketize(tl.tensor([3, 6, 9]), tl.tensor([1, 3, 5, 7, 9]))
     tensor([1, 3, 4])
@@ -1279,11 +1453,13 @@ def ceil(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFu
 def ceil_(input: Tensor) -> Tensor: ...
 @overload
 def ceil_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return each element rounded up; integers come back as they are, and the derivative is zero.
+    """Write the result of `tl.ceil` into the tensor, in place, and return it.
+
+    `tl.ceil`: return each element rounded up; integers come back as they are, and the derivative is zero.
 
     Raises NotImplementedError for boolean and complex elements.
 
-    >>> tl.ceil(tl.tensor([1.2, -1.7]))
+    >>> tl.ceil_(tl.tensor([1.2, -1.7]))
     tensor([ 2., -1.])
     """
 @overload
@@ -1326,6 +1502,9 @@ def channel_shuffle(input: Tensor | SupportsTorchFunction, groups: builtins.int)
 
     Channels are the second dimension of at least three. Raises RuntimeError when they do not divide.
 
+    Args:
+        groups: The number of groups into which the channels are divided.
+
     >>> tl.channel_shuffle(tl.arange(4.0).reshape(1, 4, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
     """
@@ -1334,6 +1513,9 @@ def cholesky(input: Tensor, upper: builtins.bool = False, *, out: Tensor | None 
 @overload
 def cholesky(input: Tensor | SupportsTorchFunction, upper: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the Cholesky factor of a matrix, as `linalg.cholesky` does.
+
+    Args:
+        upper: Whether the triangle above the diagonal is meant, not the one below.
 
     >>> tl.cholesky(tl.tensor([[4.0, 2.0], [2.0, 5.0]]))
     tensor([[2., 0.],
@@ -1361,6 +1543,10 @@ def cholesky_solve(B: Tensor | SupportsTorchFunction, L: Tensor | SupportsTorchF
 
     L has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit. The
     gradient of L is that of A = L L^H, not cut to the triangle that is read.
+
+    Args:
+        B: The right-hand sides, of shape (..., n, k).
+        L: The Cholesky factor of each matrix.
 
     >>> tl.cholesky_solve(tl.tensor([[4.0], [8.0]]), tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[1.0000],
@@ -1391,12 +1577,14 @@ def clamp(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunc
 def clamp_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor: ...
 @overload
 def clamp_(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any:
-    """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
+    """Write the result of `tl.clamp` into the tensor, in place, and return it.
+
+    `tl.clamp`: clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
     Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
     Raises NotImplementedError for complex elements.
 
-    >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
+    >>> tl.clamp_(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
 @overload
@@ -1414,11 +1602,13 @@ def clamp_max(input: Tensor | SupportsTorchFunction, max: Tensor | SupportsTorch
 def clamp_max_(input: Tensor, max: Tensor | Number) -> Tensor: ...
 @overload
 def clamp_max_(input: Tensor | SupportsTorchFunction, max: Tensor | SupportsTorchFunction | Number) -> Any:
-    """Return each element, or `max` where that is smaller.
+    """Write the result of `tl.clamp_max` into the tensor, in place, and return it.
+
+    `tl.clamp_max`: return each element, or `max` where that is smaller.
 
     Raises NotImplementedError for complex elements.
 
-    >>> tl.clamp_max(tl.tensor([-1.0, 2.0]), 0)
+    >>> tl.clamp_max_(tl.tensor([-1.0, 2.0]), 0)
     tensor([-1.,  0.])
     """
 @overload
@@ -1436,11 +1626,13 @@ def clamp_min(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorch
 def clamp_min_(input: Tensor, min: Tensor | Number) -> Tensor: ...
 @overload
 def clamp_min_(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number) -> Any:
-    """Return each element, or `min` where that is larger.
+    """Write the result of `tl.clamp_min` into the tensor, in place, and return it.
+
+    `tl.clamp_min`: return each element, or `min` where that is larger.
 
     Raises NotImplementedError for complex elements.
 
-    >>> tl.clamp_min(tl.tensor([-1.0, 2.0]), 0)
+    >>> tl.clamp_min_(tl.tensor([-1.0, 2.0]), 0)
     tensor([0., 2.])
     """
 @overload
@@ -1449,22 +1641,28 @@ def clip(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number
 def clip(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
+    An alias of `tl.clamp`.
+
     Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
     Raises NotImplementedError for complex elements.
 
-    >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
+    >>> tl.clip(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
 @overload
 def clip_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor: ...
 @overload
 def clip_(input: Tensor | SupportsTorchFunction, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any:
-    """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
+    """Write the result of `tl.clamp` into the tensor, in place, and return it.
+
+    An alias of `tl.clamp_`.
+
+    `tl.clamp`: clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
     Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
     Raises NotImplementedError for complex elements.
 
-    >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
+    >>> tl.clip_(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
 @overload
@@ -1496,6 +1694,9 @@ def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.
 def combinations(input: Tensor | SupportsTorchFunction, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Any:
     """Return the combinations of `r` elements of a one-dimensional tensor, in order, one in a row.
 
+    Args:
+        with_replacement: Whether an element may stand more than once.
+
     >>> tl.combinations(tl.tensor([1, 2, 3]))
     tensor([[1, 2],
             [1, 3],
@@ -1504,7 +1705,8 @@ def combinations(input: Tensor | SupportsTorchFunction, r: builtins.int = 2, wit
 def compile(model: Any = None, *, fullgraph: builtins.bool = False, dynamic: builtins.bool | None = None, backend: builtins.str | Callable[..., Any] = 'inductor', mode: builtins.str | None = None, options: builtins.dict[builtins.str, Any] | None = None, name: builtins.str | None = None, disable: builtins.bool = False, recompile_limit: builtins.int | None = None, isolate_recompiles: builtins.bool = False, shapes_spec: Any = None) -> Any:
     """Return `model`, a function or module, itself; without it, a decorator that does.
 
-    Nothing is compiled: `compile(module)` is `module`, and its state dict has its own names.
+    Nothing is compiled: `compile(module)` is `module`, and its state dict has its own names. The other arguments are
+    checked, or accepted as in PyTorch.
 
     Raises RuntimeError for `mode` and `options` together, and for an unknown mode.
 
@@ -1522,6 +1724,9 @@ def complex(real: Tensor | SupportsTorchFunction, imag: Tensor | SupportsTorchFu
 
     Both must be float32 or both float64; raises RuntimeError otherwise.
 
+    Args:
+        imag: The imaginary parts, of the dtype of the real ones.
+
     >>> tl.complex(tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))
     tensor([1.+3.j, 2.+4.j])
     """
@@ -1531,10 +1736,12 @@ def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | No
 def concat(tensors: Sequence[Tensor | SupportsTorchFunction], dim: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the tensors joined along dimension `dim`, in their common dtype.
 
+    An alias of `tl.cat`.
+
     All other dimensions must agree, or RuntimeError is raised; tensors of shape [0] are ignored. Raises ValueError for
     no tensors at all.
 
-    >>> tl.cat([tl.tensor([1, 2]), tl.tensor([3])])
+    >>> tl.concat([tl.tensor([1, 2]), tl.tensor([3])])
     tensor([1, 2, 3])
     """
 @overload
@@ -1543,10 +1750,12 @@ def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor
 def concatenate(tensors: Sequence[Tensor | SupportsTorchFunction], dim: builtins.int = 0, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the tensors joined along dimension `dim`, in their common dtype.
 
+    An alias of `tl.cat`.
+
     All other dimensions must agree, or RuntimeError is raised; tensors of shape [0] are ignored. Raises ValueError for
     no tensors at all.
 
-    >>> tl.cat([tl.tensor([1, 2]), tl.tensor([3])])
+    >>> tl.concatenate([tl.tensor([1, 2]), tl.tensor([3])])
     tensor([1, 2, 3])
     """
 @overload
@@ -1596,6 +1805,11 @@ def conv1d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorch
     `input` has the shape (N, C, L) or (C, L), `weight` (channels out, C / groups, K), `bias` (channels out,).
     `padding` is an amount, "valid" or "same". Raises RuntimeError for shapes or dtypes that do not match.
 
+    Args:
+        stride: The step from window to window; one number, or one for each dimension.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        groups: The number of groups into which the channels are divided.
+
     >>> tl.conv1d(tl.tensor([[1.0, 2.0, 4.0]]), tl.tensor([[[1.0, -1.0]]]))
     tensor([[-1., -2.]])
     """
@@ -1608,6 +1822,11 @@ def conv2d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorch
     `input` has the shape (N, C, H, W) or (C, H, W), `weight` (channels out, C / groups, KH, KW), `bias` (channels
     out,). `padding` is an amount, one for each of H and W, "valid" or "same". Raises RuntimeError for shapes or dtypes
     that do not match.
+
+    Args:
+        stride: The step from window to window; one number, or one for each dimension.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        groups: The number of groups into which the channels are divided.
 
     >>> tl.conv2d(tl.ones(1, 1, 3, 3), tl.ones(1, 1, 2, 2))
     tensor([[[[4., 4.],
@@ -1622,6 +1841,11 @@ def conv3d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorch
     `input` has the shape (N, C, D, H, W) or (C, D, H, W), `weight` (channels out, C / groups, KD, KH, KW), `bias`
     (channels out,). `padding` is an amount, one for each dimension, "valid" or "same". Raises RuntimeError for shapes
     or dtypes that do not match.
+
+    Args:
+        stride: The step from window to window; one number, or one for each dimension.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        groups: The number of groups into which the channels are divided.
 
     >>> tl.conv3d(tl.ones(1, 1, 2, 2, 2), tl.ones(1, 1, 2, 2, 2)).item()
     8.0
@@ -1647,6 +1871,14 @@ def conv_transpose1d(input: Tensor | SupportsTorchFunction, weight: Tensor | Sup
     `input` has the shape (N, C, L) or (C, L), `weight` (C, channels out / groups, K). Raises RuntimeError for shapes or
     dtypes that do not match.
 
+    Args:
+        bias: The number added to each output channel; None for none.
+        stride: The step from window to window; one number, or one for each dimension.
+        padding: The number of elements cut off both sides of the output.
+        output_padding: The size added to one side of the output, where `stride` leaves it open.
+        groups: The number of groups into which the channels are divided.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+
     >>> tl.conv_transpose1d(tl.tensor([[1.0, 2.0]]), tl.tensor([[[1.0, 10.0]]]))
     tensor([[ 1., 12., 20.]])
     """
@@ -1658,6 +1890,14 @@ def conv_transpose2d(input: Tensor | SupportsTorchFunction, weight: Tensor | Sup
 
     `input` has the shape (N, C, H, W) or (C, H, W), `weight` (C, channels out / groups, KH, KW). Raises RuntimeError
     for shapes or dtypes that do not match.
+
+    Args:
+        bias: The number added to each output channel; None for none.
+        stride: The step from window to window; one number, or one for each dimension.
+        padding: The number of elements cut off both sides of the output.
+        output_padding: The size added to one side of the output, where `stride` leaves it open.
+        groups: The number of groups into which the channels are divided.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
 
     >>> tl.conv_transpose2d(tl.ones(1, 1, 2, 2), tl.ones(1, 1, 2, 2), stride=2).shape
     tensorlike.Size([1, 1, 4, 4])
@@ -1671,6 +1911,14 @@ def conv_transpose3d(input: Tensor | SupportsTorchFunction, weight: Tensor | Sup
     `input` has the shape (N, C, D, H, W) or (C, D, H, W), `weight` (C, channels out / groups, KD, KH, KW). Raises
     RuntimeError for shapes or dtypes that do not match.
 
+    Args:
+        bias: The number added to each output channel; None for none.
+        stride: The step from window to window; one number, or one for each dimension.
+        padding: The number of elements cut off both sides of the output.
+        output_padding: The size added to one side of the output, where `stride` leaves it open.
+        groups: The number of groups into which the channels are divided.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+
     >>> tl.conv_transpose3d(tl.ones(1, 1, 1, 1, 1), tl.ones(1, 1, 2, 2, 2)).shape
     tensorlike.Size([1, 1, 2, 2, 2])
     """
@@ -1678,11 +1926,19 @@ def conv_transpose3d(input: Tensor | SupportsTorchFunction, weight: Tensor | Sup
 def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, transposed: builtins.bool, output_padding: Any, groups: builtins.int) -> Tensor: ...
 @overload
 def convolution(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction, bias: Tensor | SupportsTorchFunction | None, stride: Any, padding: Any, dilation: Any, transposed: builtins.bool, output_padding: Any, groups: builtins.int) -> Any:
-    """Return the convolution, or transposed convolution, of a batch along 1, 2 or 3 dimensions.
+    """Return the convolution of a batch along 1, 2 or 3 dimensions, the transposed one if `transposed`.
 
     The same as `nn.functional.conv1d` to `conv_transpose3d`, chosen by the number of dimensions of `weight`. Strides,
     paddings and dilations are tuples of one number, or one for each dimension. Raises RuntimeError for shapes or dtypes
     that do not match.
+
+    Args:
+        bias: The number added to each output channel; None for none.
+        stride: The step from window to window; one number, or one for each dimension.
+        padding: The zeros put on both sides; one number, or one for each dimension.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        output_padding: The size added to one side of the output, where `stride` leaves it open.
+        groups: The number of groups into which the channels are divided.
 
     >>> tl.convolution(tl.ones(1, 1, 3), tl.ones(1, 1, 2), None, [1], [0], [1], False, [0], 1)
     tensor([[[2., 2.]]])
@@ -1725,11 +1981,13 @@ def cos(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFun
 def cos_(input: Tensor) -> Tensor: ...
 @overload
 def cos_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the cosine of each element, an angle in radians.
+    """Write the result of `tl.cos` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.cos`: return the cosine of each element, an angle in radians.
 
-    >>> tl.cos(tl.tensor([0.0, 1.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.cos_(tl.tensor([0.0, 1.0]))
     tensor([1.0000, 0.5403])
     """
 @overload
@@ -1747,11 +2005,13 @@ def cosh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFu
 def cosh_(input: Tensor) -> Tensor: ...
 @overload
 def cosh_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the hyperbolic cosine of each element.
+    """Write the result of `tl.cosh` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.cosh`: return the hyperbolic cosine of each element.
 
-    >>> tl.cosh(tl.tensor([0.0, 1.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.cosh_(tl.tensor([0.0, 1.0]))
     tensor([1.0000, 1.5431])
     """
 @overload
@@ -1762,6 +2022,10 @@ def cosine_embedding_loss(input1: Tensor | SupportsTorchFunction, input2: Tensor
 
     The inputs have the shape (N, D) or (D,), the target (N,) or (); `reduction` is 0 (none), 1 (mean) or 2 (sum).
 
+    Args:
+        input1: The two batches that are compared.
+        input2: The two batches that are compared.
+
     >>> x = tl.tensor([[1.0, 0.0]])
     >>> tl.cosine_embedding_loss(x, tl.tensor([[0.0, 1.0]]), tl.tensor([1.0]))
     tensor([1.])
@@ -1771,6 +2035,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builti
 @overload
 def cosine_similarity(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Any:
     """Return the cosine of the angle between vectors along `dim`; norms below `eps` count as `eps`.
+
+    Args:
+        x1: The two tensors, which broadcast.
+        x2: The two tensors, which broadcast.
 
     >>> tl.cosine_similarity(tl.tensor([1.0, 0.0]), tl.tensor([1.0, 1.0]), dim=0)
     tensor(0.7071)
@@ -1807,6 +2075,9 @@ def cross(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFu
     The other dimensions broadcast. Raises RuntimeError for vectors of another size, for different numbers of dimensions
     and for different dtypes.
 
+    Args:
+        other: The other operand.
+
     >>> tl.cross(tl.tensor([1, 0, 0]), tl.tensor([0, 1, 0]), dim=0)
     tensor([0, 0, 1])
 
@@ -1819,6 +2090,15 @@ def ctc_loss(log_probs: Tensor | SupportsTorchFunction, targets: Tensor | Suppor
     """Return the negative log-likelihood of targets, summed over all alignments with the inputs.
 
     `nn.functional.ctc_loss` with a number for the reduction: 0 (none), 1 (mean) or 2 (sum).
+
+    Args:
+        log_probs: Log-probabilities of shape (T, N, C).
+        targets: The classes, of shape (N, S), or those of all items one after the other.
+        input_lengths: The lengths of the items, of shape (N,).
+        target_lengths: The lengths of the items, of shape (N,).
+        blank: The class of the blank.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
+        zero_infinity: Whether infinite losses, of targets longer than their inputs, are 0.
 
     >>> log_probs = tl.zeros(4, 1, 3).log_softmax(-1)
     >>> tl.ctc_loss(log_probs, tl.tensor([[1, 2]]), (4,), (2,))
@@ -1872,9 +2152,13 @@ def cumsum(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: D
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Tensor: ...
 @overload
 def cumulative_trapezoid(y: Tensor | SupportsTorchFunction, x: Tensor | SupportsTorchFunction | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Any:
-    """Return the integrals of `trapezoid` from the first value to each of the others.
+    """Return the cumulative integrals of the values `y` at the points `x`, by the trapezoidal rule of `trapezoid`.
 
     Raises RuntimeError for booleans and for another number of points than values.
+
+    Args:
+        dx: The distance of neighbouring points, where `x` is not given.
+        dim: The dimension, counted from the end if negative.
 
     >>> tl.cumulative_trapezoid(tl.tensor([1.0, 2.0, 4.0]))
     tensor([1.5000, 4.5000])
@@ -1894,11 +2178,13 @@ def deg2rad(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorc
 def deg2rad_(input: Tensor) -> Tensor: ...
 @overload
 def deg2rad_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return each element, an angle in degrees, in radians.
+    """Write the result of `tl.deg2rad` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+    `tl.deg2rad`: return each element, an angle in degrees, in radians.
 
-    >>> tl.deg2rad(tl.tensor([90.0, 180.0]))
+    Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
+
+    >>> tl.deg2rad_(tl.tensor([90.0, 180.0]))
     tensor([1.5708, 3.1416])
     """
 @overload
@@ -1956,6 +2242,9 @@ def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2,
 def diag_embed(input: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Any:
     """Return matrices, in the dimensions `dim1` and `dim2`, with the last dimension of `input` on a diagonal.
 
+    Args:
+        offset: The diagonal: 0 is the main one, positive ones are above it and negative ones below.
+
     >>> tl.diag_embed(tl.tensor([1, 2]))
     tensor([[1, 0],
             [0, 2]])
@@ -1966,6 +2255,9 @@ def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor: ...
 def diagflat(input: Tensor | SupportsTorchFunction, offset: builtins.int = 0) -> Any:
     """Return the matrix with the elements of `input` on a diagonal.
 
+    Args:
+        offset: The diagonal: 0 is the main one, positive ones are above it and negative ones below.
+
     >>> tl.diagflat(tl.tensor([[1], [2]]))
     tensor([[1, 0],
             [0, 2]])
@@ -1975,6 +2267,9 @@ def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, di
 @overload
 def diagonal(input: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Any:
     """Return a view of the diagonals of the matrices in the dimensions `dim1` and `dim2`, as a last dimension.
+
+    Args:
+        offset: The diagonal: 0 is the main one, positive ones are above it and negative ones below.
 
     >>> tl.diagonal(tl.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
@@ -1987,6 +2282,11 @@ def diagonal_copy(input: Tensor | SupportsTorchFunction, offset: builtins.int = 
 
     Raises the errors of the function without `_copy`.
 
+    Args:
+        offset: The diagonal: 0 is the main one, positive ones are above it and negative ones below.
+        dim1: The two dimensions of the matrices.
+        dim2: The two dimensions of the matrices.
+
     >>> tl.diagonal_copy(tl.eye(2))
     tensor([1., 1.])
     """
@@ -1997,6 +2297,11 @@ def diagonal_scatter(input: Tensor | SupportsTorchFunction, src: Tensor | Suppor
     """Return a copy of `input` with `src` on its diagonals.
 
     Raises RuntimeError when `src` does not have the shape of the diagonals.
+
+    Args:
+        offset: The diagonal: 0 is the main one, positive ones are above it and negative ones below.
+        dim1: The two dimensions of the matrices.
+        dim2: The two dimensions of the matrices.
 
     >>> tl.diagonal_scatter(tl.zeros(2, 2), tl.ones(2))
     tensor([[1., 0.],
@@ -2045,9 +2350,10 @@ def div(input: Tensor | SupportsTorchFunction | Number, other: Tensor | Supports
     down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
     rounding.
 
-    >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
-    >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
-    (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+    >>> tl.div(tl.tensor([7.0, -7.0]), 2)
+    tensor([ 3.5000, -3.5000])
+    >>> tl.div(tl.tensor([7, -7]), 2, rounding_mode="floor"), tl.div(tl.tensor([7, -7]), 2, rounding_mode="trunc")
+    (tensor([ 3, -4]), tensor([ 3, -3]))
     """
 @overload
 def divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor: ...
@@ -2055,13 +2361,16 @@ def divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: bui
 def divide(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the quotient of `input` and `other`, element by element, with broadcasting.
 
+    An alias of `tl.div`.
+
     `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
     down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
     rounding.
 
-    >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
-    >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
-    (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+    >>> tl.divide(tl.tensor([7.0, -7.0]), 2)
+    tensor([ 3.5000, -3.5000])
+    >>> tl.divide(tl.tensor([7, -7]), 2, rounding_mode="floor"), tl.divide(tl.tensor([7, -7]), 2, rounding_mode="trunc")
+    (tensor([ 3, -4]), tensor([ 3, -3]))
     """
 @overload
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor: ...
@@ -2070,6 +2379,9 @@ def dot(input: Tensor | SupportsTorchFunction, tensor: Tensor | SupportsTorchFun
     """Return the sum of the products of the elements of two vectors.
 
     Raises RuntimeError for anything else than two vectors of one length and dtype.
+
+    Args:
+        tensor: The other tensor.
 
     >>> tl.dot(tl.tensor([1, 2]), tl.tensor([3, 4]))
     tensor(11)
@@ -2099,6 +2411,9 @@ def dsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.
 @overload
 def dsplit(input: Tensor | SupportsTorchFunction, indices_or_sections: builtins.int | Sequence[builtins.int]) -> Any:
     """Split `input` along its third dimension: evenly, or at given indices.
+
+    Args:
+        indices_or_sections: The number of equal parts, or the indices at which they begin.
 
     >>> [part.shape for part in tl.dsplit(tl.ones(1, 2, 4), [1])]
     [tensorlike.Size([1, 2, 1]), tensorlike.Size([1, 2, 3])]
@@ -2136,6 +2451,10 @@ def embedding(weight: Tensor | SupportsTorchFunction, indices: Tensor | Supports
     `nn.functional.embedding` with the table first; a `padding_idx` out of range names no row. Raises IndexError for an
     index out of range, RuntimeError unless `weight` is a matrix.
 
+    Args:
+        scale_grad_by_freq: Whether a row's gradient is divided by how often its index stands in the batch.
+        sparse: Whether gradients of the weight are sparse; dense here.
+
     >>> tl.embedding(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), tl.tensor([1, 0]))
     tensor([[3., 4.],
             [1., 2.]])
@@ -2146,6 +2465,15 @@ def embedding_bag(weight: Tensor | SupportsTorchFunction, indices: Tensor | Supp
     These are the bag of every index, the sizes of the bags (zeros for sums), and the rows that maxima come from (the
     sizes, for other modes). The first is empty for sums in single precision or less without `padding_idx`. The rest is
     as in `nn.functional.embedding_bag`.
+
+    Args:
+        weight: The table, of shape (num_embeddings, embedding_dim).
+        indices: The indices, of an integer dtype.
+        offsets: The index in `input` or `data` at which each bag or segment begins.
+        scale_grad_by_freq: Whether a row's gradient is divided by how often its index stands in the batch.
+        sparse: Whether gradients of the weight are sparse; dense here.
+        per_sample_weights: The factor of each row in the sum of its bag.
+        include_last_offset: Whether `offsets` ends with the number of indices.
 
     >>> table = tl.tensor([[1.0], [10.0], [100.0]])
     >>> tl.embedding_bag(table, tl.tensor([0, 1, 2]), tl.tensor([0, 2]), mode=2)
@@ -2162,6 +2490,9 @@ def embedding_renorm_(input: Tensor | SupportsTorchFunction, indices: Tensor | S
     Raises RuntimeError unless the table is a matrix of floating-point numbers and the indices are integers, IndexError
     for one out of range.
 
+    Args:
+        norm_type: The order p of the p-norm.
+
     >>> tl.embedding_renorm_(tl.tensor([[3.0, 4.0], [3.0, 4.0]]), tl.tensor([1]), 1.0, 2.0)
     tensor([[3.0000, 4.0000],
             [0.6000, 0.8000]])
@@ -2171,6 +2502,14 @@ def empty(*size: builtins.int, out: Tensor | None = None, dtype: Dtype | None = 
 @overload
 def empty(size: Sequence[builtins.int], *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, memory_format: Any = None, requires_grad: builtins.bool = False) -> Tensor:
     """Return an uninitialised tensor of the shape `size`.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> tl.empty(2, 3).shape
     tensorlike.Size([2, 3])
@@ -2190,6 +2529,14 @@ def empty_like(input: Tensor, *, dtype: Dtype | None = None, layout: Any = None,
 def empty_like(input: Tensor | SupportsTorchFunction, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any:
     """Return an uninitialised tensor of the shape, dtype and device of `input`.
 
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
+        memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
+
     >>> tl.empty_like(tl.ones(2, 3)).shape
     tensorlike.Size([2, 3])
     """
@@ -2198,6 +2545,13 @@ def empty_permuted(size: Sequence[builtins.int], physical_layout: Sequence[built
 
     The outermost comes first. Raises RuntimeError unless every dimension is named once.
 
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        requires_grad: Whether gradients are recorded for the result.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+
     >>> tl.empty_permuted((2, 3, 5), (0, 2, 1)).stride()
     (15, 1, 3)
     """
@@ -2205,6 +2559,13 @@ def empty_strided(size: Sequence[builtins.int], stride: Sequence[builtins.int], 
     """Return an uninitialised tensor of the shape `size` with the strides `stride`, in elements.
 
     Raises RuntimeError when `size` and `stride` differ in length, or for a negative number.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        requires_grad: Whether gradients are recorded for the result.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
 
     >>> tl.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
@@ -2223,6 +2584,9 @@ def equal(input: Tensor, other: Tensor) -> builtins.bool: ...
 @overload
 def equal(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any:
     """Return whether both tensors have one shape and equal elements, as a Python bool; nan equals nothing.
+
+    Args:
+        other: The other operand.
 
     >>> tl.equal(tl.tensor([1, 2]), tl.tensor([1, 2])), tl.equal(tl.ones(2), tl.ones(3))
     (True, False)
@@ -2243,12 +2607,14 @@ def erf(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFun
 def erf_(input: Tensor) -> Tensor: ...
 @overload
 def erf_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0.
+    """Write the result of `tl.erf` into the tensor, in place, and return it.
+
+    `tl.erf`: return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0.
 
     Needs SciPy.
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+    Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
 
-    >>> tl.erf(tl.tensor([0.0, 1.0]))
+    >>> tl.erf_(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8427])
     """
 @overload
@@ -2267,12 +2633,14 @@ def erfc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFu
 def erfc_(input: Tensor) -> Tensor: ...
 @overload
 def erfc_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the complementary error function `1 - erf(input)` of each element, exact where that is close to 0.
+    """Write the result of `tl.erfc` into the tensor, in place, and return it.
+
+    `tl.erfc`: return the complementary error function `1 - erf(input)` of each element, exact where that is close to 0.
 
     Needs SciPy.
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+    Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
 
-    >>> tl.erfc(tl.tensor([0.0, 1.0]))
+    >>> tl.erfc_(tl.tensor([0.0, 1.0]))
     tensor([1.0000, 0.1573])
     """
 @overload
@@ -2312,22 +2680,26 @@ def exp2(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFu
 def exp2_(input: Tensor) -> Tensor: ...
 @overload
 def exp2_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return 2 to the power of each element.
+    """Write the result of `tl.exp2` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.exp2`: return 2 to the power of each element.
 
-    >>> tl.exp2(tl.tensor([0.0, 3.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.exp2_(tl.tensor([0.0, 3.0]))
     tensor([1., 8.])
     """
 @overload
 def exp_(input: Tensor) -> Tensor: ...
 @overload
 def exp_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return e to the power of each element.
+    """Write the result of `tl.exp` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.exp`: return e to the power of each element.
 
-    >>> tl.exp(tl.tensor([0.0, 1.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.exp_(tl.tensor([0.0, 1.0]))
     tensor([1.0000, 2.7183])
     """
 @overload
@@ -2337,6 +2709,9 @@ def expand_copy(input: Tensor | SupportsTorchFunction, size: Sequence[builtins.i
     """Return a copy of `input` repeated along dimensions of size 1 to the shape `size`, in its own memory.
 
     Raises the errors of the function without `_copy`.
+
+    Args:
+        implicit: Accepted as in PyTorch, without effect.
 
     >>> tl.expand_copy(tl.ones(1), (3,))
     tensor([1., 1., 1.])
@@ -2356,15 +2731,24 @@ def expm1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchF
 def expm1_(input: Tensor) -> Tensor: ...
 @overload
 def expm1_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return e to the power of each element, less 1, exact for small elements.
+    """Write the result of `tl.expm1` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.expm1`: return e to the power of each element, less 1, exact for small elements.
 
-    >>> tl.expm1(tl.tensor([0.0, 1.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.expm1_(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 1.7183])
     """
 def eye(n: builtins.int, m: builtins.int | None = None, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return an `n` by `m` matrix with ones on the diagonal and zeros elsewhere.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> tl.eye(2)
     tensor([[1., 0.],
@@ -2441,20 +2825,26 @@ def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def fix(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
 
+    An alias of `tl.trunc`.
+
     Raises NotImplementedError for boolean and complex elements.
 
-    >>> tl.trunc(tl.tensor([1.7, -1.7]))
+    >>> tl.fix(tl.tensor([1.7, -1.7]))
     tensor([ 1., -1.])
     """
 @overload
 def fix_(input: Tensor) -> Tensor: ...
 @overload
 def fix_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
+    """Write the result of `tl.trunc` into the tensor, in place, and return it.
+
+    An alias of `tl.trunc_`.
+
+    `tl.trunc`: return each element rounded towards zero; integers come back as they are, and the derivative is zero.
 
     Raises NotImplementedError for boolean and complex elements.
 
-    >>> tl.trunc(tl.tensor([1.7, -1.7]))
+    >>> tl.fix_(tl.tensor([1.7, -1.7]))
     tensor([ 1., -1.])
     """
 @overload
@@ -2524,11 +2914,13 @@ def floor(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchF
 def floor_(input: Tensor) -> Tensor: ...
 @overload
 def floor_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return each element rounded down; integers come back as they are, and the derivative is zero.
+    """Write the result of `tl.floor` into the tensor, in place, and return it.
+
+    `tl.floor`: return each element rounded down; integers come back as they are, and the derivative is zero.
 
     Raises NotImplementedError for boolean and complex elements.
 
-    >>> tl.floor(tl.tensor([1.7, -1.2]))
+    >>> tl.floor_(tl.tensor([1.7, -1.2]))
     tensor([ 1., -2.])
     """
 @overload
@@ -2540,6 +2932,9 @@ def floor_divide(input: Tensor | SupportsTorchFunction | Number, other: Tensor |
     Integers stay integers. Raises RuntimeError for an integer divided by zero, and in the backward pass: there is no
     derivative; `div(..., rounding_mode="floor")` has one, zero.
     Raises NotImplementedError for boolean and complex elements.
+
+    Args:
+        other: The other operand.
 
     >>> tl.floor_divide(tl.tensor([7, -7]), 2), tl.tensor([7.5, -7.5]) // 2
     (tensor([ 3, -4]), tensor([ 3., -4.]))
@@ -2577,6 +2972,9 @@ def fmod(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFun
     Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
     Raises NotImplementedError for boolean and complex elements.
 
+    Args:
+        other: The other operand.
+
     >>> tl.fmod(tl.tensor([-3.0, 3.0]), 2)
     tensor([-1.,  1.])
     """
@@ -2601,11 +2999,13 @@ def frac(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFu
 def frac_(input: Tensor) -> Tensor: ...
 @overload
 def frac_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the fractional part of each element, with its sign.
+    """Write the result of `tl.frac` into the tensor, in place, and return it.
+
+    `tl.frac`: return the fractional part of each element, with its sign.
 
     Raises NotImplementedError for other than floating-point elements.
 
-    >>> tl.frac(tl.tensor([1.5, -2.25]))
+    >>> tl.frac_(tl.tensor([1.5, -2.25]))
     tensor([ 0.5000, -0.2500])
     """
 @overload
@@ -2628,6 +3028,9 @@ def frobenius_norm(input: Tensor | SupportsTorchFunction, dim: builtins.int | Se
 
     Raises RuntimeError for integers and for more than two dimensions. It is `linalg.vector_norm` under an older name.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.frobenius_norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), 1)
     tensor([ 5., 10.])
 
@@ -2640,6 +3043,9 @@ def from_dlpack(ext_tensor: builtins.object, *, device: Device | builtins.str | 
     cannot be written, such as JAX's, stays where it is: the tensor is on `device="jax"`. Raises RuntimeError for a
     capsule that was consumed already, TypeError for dtypes that tensors do not have.
 
+    Args:
+        ext_tensor: An object with `__dlpack__`, or a capsule of DLPack.
+
     >>> import numpy as np
     >>> array = np.zeros(2)
     >>> x = tl.from_dlpack(array)
@@ -2651,6 +3057,9 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """Return a tensor that shares the memory of a NumPy array.
 
     Raises TypeError for anything else, and for dtypes that tensors do not have.
+
+    Args:
+        ndarray: The array.
 
     >>> import numpy as np
     >>> array = np.zeros(2)
@@ -2665,11 +3074,23 @@ def frombuffer(buffer: builtins.object, *, dtype: Dtype, count: builtins.int = -
     It has `count` elements, or as many as there are, from the byte `offset` on. Raises ValueError when they do not lie
     in the buffer, and for objects without a buffer.
 
+    Args:
+        buffer: An object with Python's buffer protocol.
+        dtype: The dtype of the result.
+        requires_grad: Whether gradients are recorded for the result.
+
     >>> tl.frombuffer(bytearray([1, 0, 2, 0]), dtype=tl.int16)
     tensor([1, 2], dtype=tensorlike.int16)
     """
 def full(size: Any, fill_value: Number, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return a tensor of the shape `size` filled with `fill_value`, which also gives the dtype unless that is given.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> tl.full((2,), 7)
     tensor([7, 7])
@@ -2679,6 +3100,14 @@ def full_like(input: Tensor, fill_value: Number, *, dtype: Dtype | None = None, 
 @overload
 def full_like(input: Tensor | SupportsTorchFunction, fill_value: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any:
     """Return a tensor of the shape, dtype and device of `input` filled with `fill_value`.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
+        memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
     >>> tl.full_like(tl.ones(2), 7)
     tensor([7., 7.])
@@ -2691,6 +3120,9 @@ def gather(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Tens
 
     `index` has as many dimensions as `input` and is no larger apart from `dim`. Raises RuntimeError when it is, or for
     an index out of range.
+
+    Args:
+        sparse_grad: Accepted as in PyTorch: the gradient is dense.
 
     >>> tl.gather(tl.tensor([[1, 2], [3, 4]]), 1, tl.tensor([[0], [1]]))
     tensor([[1],
@@ -2711,11 +3143,13 @@ def gcd(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunc
 def gcd_(input: Tensor, other: Tensor) -> Tensor: ...
 @overload
 def gcd_(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any:
-    """Return the greatest common divisor, element by element, with broadcasting; of two zeros it is 0.
+    """Write the result of `tl.gcd` into the tensor, in place, and return it.
+
+    `tl.gcd`: return the greatest common divisor, element by element, with broadcasting; of two zeros it is 0.
 
     Raises NotImplementedError for other than integers.
 
-    >>> tl.gcd(tl.tensor([12, -7]), tl.tensor([18, 14]))
+    >>> tl.gcd_(tl.tensor([12, -7]), tl.tensor([18, 14]))
     tensor([6, 7])
     """
 @overload
@@ -2750,9 +3184,14 @@ def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor: ..
 def ger(input: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the matrix of the products of each element of one vector with each element of another.
 
+    An alias of `tl.outer`.
+
     Raises RuntimeError for anything else than two vectors.
 
-    >>> tl.outer(tl.tensor([1, 2]), tl.tensor([3, 4]))
+    Args:
+        vec2: The second vector, of shape (m,).
+
+    >>> tl.ger(tl.tensor([1, 2]), tl.tensor([3, 4]))
     tensor([[3, 4],
             [6, 8]])
     """
@@ -2826,9 +3265,11 @@ def greater(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None)
 def greater(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether `input` is greater than `other`, element by element, with broadcasting.
 
+    An alias of `tl.gt`.
+
     Raises NotImplementedError for complex elements.
 
-    >>> tl.gt(tl.tensor([1, 2, 3]), 2)
+    >>> tl.greater(tl.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
     """
 @overload
@@ -2837,9 +3278,11 @@ def greater_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None =
 def greater_equal(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether `input` is at least `other`, element by element, with broadcasting.
 
+    An alias of `tl.ge`.
+
     Raises NotImplementedError for complex elements.
 
-    >>> tl.ge(tl.tensor([1, 2, 3]), 2)
+    >>> tl.greater_equal(tl.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
     """
 @overload
@@ -2851,6 +3294,9 @@ def grid_sampler(input: Tensor | SupportsTorchFunction, grid: Tensor | SupportsT
     `interpolation_mode` is 0 (bilinear), 1 (nearest) or 2 (bicubic), `padding_mode` 0 (zeros), 1 (border) or 2
     (reflection).
 
+    Args:
+        align_corners: Whether the corner pixels of input and output have the same centres, not the same outer edges.
+
     >>> tl.grid_sampler(tl.tensor([[[[1.0, 2.0]]]]), tl.tensor([[[[1.0, 0.0]]]]), 0, 0, True)
     tensor([[[[2.]]]])
     """
@@ -2860,6 +3306,11 @@ def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: builtins.in
 def grid_sampler_2d(input: Tensor | SupportsTorchFunction, grid: Tensor | SupportsTorchFunction, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Any:
     """Return images sampled at the points of `grid`: `grid_sampler` of four dimensions.
 
+    Args:
+        interpolation_mode: 0 is bilinear, 1 nearest, 2 bicubic.
+        padding_mode: 0 is zeros outside, 1 the border, 2 reflection.
+        align_corners: Whether the corner pixels of input and output have the same centres, not the same outer edges.
+
     >>> tl.grid_sampler_2d(tl.tensor([[[[1.0, 2.0]]]]), tl.tensor([[[[0.8, 0.0]]]]), 1, 0, False)
     tensor([[[[2.]]]])
     """
@@ -2868,6 +3319,11 @@ def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: builtins.in
 @overload
 def grid_sampler_3d(input: Tensor | SupportsTorchFunction, grid: Tensor | SupportsTorchFunction, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Any:
     """Return volumes sampled at the points of `grid`: `grid_sampler` of five dimensions.
+
+    Args:
+        interpolation_mode: 0 is bilinear, 1 nearest, 2 bicubic.
+        padding_mode: 0 is zeros outside, 1 the border, 2 reflection.
+        align_corners: Whether the corner pixels of input and output have the same centres, not the same outer edges.
 
     >>> tl.grid_sampler_3d(tl.ones(1, 1, 2, 2, 2), tl.zeros(1, 1, 1, 1, 3), 0, 0, False)
     tensor([[[[[1.]]]]])
@@ -2880,6 +3336,9 @@ def group_norm(input: Tensor | SupportsTorchFunction, num_groups: builtins.int, 
 
     `nn.functional.group_norm`, also of single values; `cudnn_enabled` is accepted and makes no difference.
 
+    Args:
+        eps: A small number, for numerical stability.
+
     >>> tl.group_norm(tl.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
@@ -2891,6 +3350,16 @@ def gru(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunctio
 
     The rows of the weights are those of the reset gate r, the update gate z and the new state n; h' = (1 - z) n + z h,
     where n = tanh(W x + b + r (V h + c)).
+
+    Args:
+        hx: The initial state.
+        params: The weights and biases of all layers, in the order of `nn.RNN`.
+        has_biases: Whether `params` holds biases.
+        num_layers: The number of layers, each on the outputs of the one before.
+        dropout: The probability with which elements between layers are zeroed during training.
+        train: Whether the model is being trained: dropout and the statistics of the batch apply.
+        bidirectional: Whether a second recurrence runs backwards, its outputs put after those of the first.
+        batch_first: Whether the batch comes before the sequence: (N, L, C), not (L, N, C).
 
     >>> x, h, params = tl.ones(3, 1, 2), tl.zeros(1, 1, 1), [tl.ones(3, 2), tl.ones(3, 1)]
     >>> output, last = tl.gru(x, h, params, False, 1, 0.0, False, False, False)
@@ -2905,6 +3374,12 @@ def gru_cell(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFu
 
     `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError for shapes or dtypes that do not
     match.
+
+    Args:
+        w_ih: The weights of the state and of the input, of shape (gates * hidden, features).
+        w_hh: The weights of the state and of the input, of shape (gates * hidden, features).
+        b_ih: The biases of the state and of the input, of shape (gates * hidden,).
+        b_hh: The biases of the state and of the input, of shape (gates * hidden,).
 
     >>> tl.gru_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(3, 2), tl.ones(3, 1))
     tensor([[0.1149]])
@@ -2926,6 +3401,14 @@ def hamming_window(window_length: builtins.int, periodic: builtins.bool = True, 
     With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises
     RuntimeError for a negative length and integer dtypes.
 
+    Args:
+        window_length: The number of elements.
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
+
     >>> tl.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
@@ -2934,6 +3417,14 @@ def hann_window(window_length: builtins.int, periodic: builtins.bool = True, *, 
 
     With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises
     RuntimeError for a negative length and integer dtypes.
+
+    Args:
+        window_length: The number of elements.
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> tl.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -2955,6 +3446,9 @@ def hash_tensor(input: Tensor | SupportsTorchFunction, dim: builtins.int | Seque
 
     Each element counts with its 64 bits as an int64 or float64. `mode` must be 0. Raises RuntimeError for another mode
     and where there is nothing to reduce, NotImplementedError for complex numbers and uint16 to uint64.
+
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
 
     >>> tl.hash_tensor(tl.tensor([1, 2, 7]))
     tensor(4, dtype=tensorlike.uint64)
@@ -3019,6 +3513,9 @@ def histogramdd(input: Tensor | SupportsTorchFunction, bins: Sequence[Tensor | S
     `input` without the last dimension. The result has one dimension for each coordinate. Raises RuntimeError for fewer
     than two dimensions.
 
+    Args:
+        density: Whether counts are divided so that they integrate to 1.
+
     >>> tl.histogramdd(tl.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), bins=[2, 2]).hist
     tensor([[0., 1.],
             [1., 1.]])
@@ -3028,6 +3525,9 @@ def hsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.
 @overload
 def hsplit(input: Tensor | SupportsTorchFunction, indices_or_sections: builtins.int | Sequence[builtins.int]) -> Any:
     """Split `input` along its second dimension (its first, if it has one): evenly, or at given indices.
+
+    Args:
+        indices_or_sections: The number of equal parts, or the indices at which they begin.
 
     >>> tl.hsplit(tl.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
@@ -3067,11 +3567,13 @@ def i0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunc
 def i0_(input: Tensor) -> Tensor: ...
 @overload
 def i0_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the modified Bessel function of the first kind, of order 0, of each element. Needs SciPy.
+    """Write the result of `tl.i0` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+    `tl.i0`: return the modified Bessel function of the first kind, of order 0, of each element. Needs SciPy.
 
-    >>> tl.i0(tl.tensor([0.5, 2.0]))
+    Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
+
+    >>> tl.i0_(tl.tensor([0.5, 2.0]))
     tensor([1.0635, 2.2796])
     """
 @overload
@@ -3152,6 +3654,9 @@ def index_put(input: Tensor | SupportsTorchFunction, indices: builtins.tuple[Ten
     With `accumulate` they are added, twice where an element is named twice. Raises IndexError for an index out of
     range, and RuntimeError when the shapes or the dtypes do not fit.
 
+    Args:
+        indices: The indices, of an integer dtype.
+
     >>> tl.index_put(tl.zeros(3), (tl.tensor([0, 0]),), tl.ones(2), accumulate=True)
     tensor([2., 0., 0.])
     """
@@ -3163,6 +3668,9 @@ def index_put_(input: Tensor | SupportsTorchFunction, indices: builtins.tuple[Te
 
     With `accumulate` they are added, twice where an element is named twice.
 
+    Args:
+        indices: The indices, of an integer dtype.
+
     >>> tl.zeros(3).index_put_((tl.tensor([0, 2]),), tl.ones(2))
     tensor([1., 0., 1.])
     """
@@ -3173,6 +3681,9 @@ def index_reduce(input: Tensor | SupportsTorchFunction, dim: builtins.int, index
     """Reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `input`.
 
     `reduce` is "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is False.
+
+    Args:
+        index: The indices, of dtype int64.
 
     >>> tl.index_reduce(tl.ones(2), 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "prod")
     tensor([15.,  1.])
@@ -3217,6 +3728,13 @@ def instance_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | Suppor
     """Standardize each channel of each item of `input`, then scale by `weight` and shift by `bias`.
 
     `nn.functional.instance_norm`, also of single values; `cudnn_enabled` is accepted and makes no difference.
+
+    Args:
+        running_mean: The running statistics, of shape (C,), updated in place while training; None for none.
+        running_var: The running statistics, of shape (C,), updated in place while training; None for none.
+        use_input_stats: Whether statistics are those of each instance, not the running ones.
+        momentum: The weight of the new batch in the running statistics; None averages all batches.
+        eps: A small number, for numerical stability.
 
     >>> tl.instance_norm(tl.tensor([[[1.0, 3.0]]]), None, None, None, None, True, 0.1, 1e-5, True)
     tensor([[[-1.0000,  1.0000]]])
@@ -3334,6 +3852,9 @@ def is_same_size(input: Tensor, other: Tensor) -> builtins.bool: ...
 @overload
 def is_same_size(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any:
     """Return whether two tensors have the same shape.
+
+    Args:
+        other: The other operand.
 
     >>> tl.is_same_size(tl.ones(2), tl.ones(3))
     False
@@ -3471,6 +3992,14 @@ def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, b
     With `periodic` the window is periodic, for spectral analysis; otherwise it is symmetric. Raises
     RuntimeError for a negative length and integer dtypes.
 
+    Args:
+        window_length: The number of elements.
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
+
     >>> tl.kaiser_window(3, beta=0.0)
     tensor([1., 1., 1.])
     """
@@ -3506,6 +4035,9 @@ def kthvalue(input: Tensor | SupportsTorchFunction, k: builtins.int, dim: builti
     NaN counts as the largest; of several equal elements the index of any may be returned. Raises RuntimeError when
     there are fewer than `k`.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.kthvalue(tl.tensor([3.0, 1.0, 2.0]), 2).values
     tensor(2.)
     """
@@ -3516,6 +4048,10 @@ def layer_norm(input: Tensor | SupportsTorchFunction, normalized_shape: Any, wei
     """Standardize `input` over its last dimensions, then scale by `weight` and shift by `bias`.
 
     `nn.functional.layer_norm`; `cudnn_enable` is accepted and makes no difference.
+
+    Args:
+        normalized_shape: The sizes of the last dimensions, over which is normalized.
+        eps: A small number, for numerical stability.
 
     >>> tl.layer_norm(tl.tensor([1.0, 2.0, 3.0]), (3,))
     tensor([-1.2247,  0.0000,  1.2247])
@@ -3535,11 +4071,13 @@ def lcm(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunc
 def lcm_(input: Tensor, other: Tensor) -> Tensor: ...
 @overload
 def lcm_(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any:
-    """Return the least common multiple, element by element, with broadcasting; with a zero it is 0.
+    """Write the result of `tl.lcm` into the tensor, in place, and return it.
+
+    `tl.lcm`: return the least common multiple, element by element, with broadcasting; with a zero it is 0.
 
     Raises NotImplementedError for other than integers.
 
-    >>> tl.lcm(tl.tensor([4, 5]), tl.tensor([6, 7]))
+    >>> tl.lcm_(tl.tensor([4, 5]), tl.tensor([6, 7]))
     tensor([12, 35])
     """
 @overload
@@ -3557,11 +4095,13 @@ def ldexp(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFu
 def ldexp_(input: Tensor, other: Tensor) -> Tensor: ...
 @overload
 def ldexp_(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction) -> Any:
-    """Return `input * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
+    """Write the result of `tl.ldexp` into the tensor, in place, and return it.
+
+    `tl.ldexp`: return `input * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
 
     Integer exponents keep a floating-point or complex dtype of `input`; integers in both give the default one.
 
-    >>> tl.ldexp(tl.tensor([1.0, 1.5]), tl.tensor([1, 4]))
+    >>> tl.ldexp_(tl.tensor([1.0, 1.5]), tl.tensor([1, 4]))
     tensor([ 2., 24.])
     """
 @overload
@@ -3593,9 +4133,11 @@ def less(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) ->
 def less(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether `input` is less than `other`, element by element, with broadcasting.
 
+    An alias of `tl.lt`.
+
     Raises NotImplementedError for complex elements.
 
-    >>> tl.lt(tl.tensor([1, 2]), 2)
+    >>> tl.less(tl.tensor([1, 2]), 2)
     tensor([ True, False])
     """
 @overload
@@ -3604,9 +4146,11 @@ def less_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = No
 def less_equal(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether `input` is at most `other`, element by element, with broadcasting.
 
+    An alias of `tl.le`.
+
     Raises NotImplementedError for complex elements.
 
-    >>> tl.le(tl.tensor([1, 2, 3]), 2)
+    >>> tl.less_equal(tl.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
     """
 @overload
@@ -3624,6 +4168,13 @@ def linspace(start: Number, end: Number, steps: builtins.int, *, out: Tensor | N
     """Return `steps` numbers from `start` to `end`, both included, evenly spaced.
 
     Raises RuntimeError when `steps` is negative, or an end does not fit the dtype; NotImplementedError for booleans.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> tl.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
@@ -3669,6 +4220,10 @@ def lobpcg(A: Tensor | SupportsTorchFunction, k: builtins.int | None = None, B: 
     needs all eigenvalues; B has none. Calls SciPy's function of that name; `method` and the `ortho_` parameters, which
     choose between variants in PyTorch, change nothing, and a `tracker` raises NotImplementedError.
 
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
+        B: The right-hand sides, of shape (..., n, k).
+
     >>> tl.lobpcg(tl.diag(tl.arange(1.0, 21.0)), 2)[0].round()
     tensor([20., 19.])
 
@@ -3700,11 +4255,13 @@ def log10(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchF
 def log10_(input: Tensor) -> Tensor: ...
 @overload
 def log10_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the logarithm to base 10 of each element.
+    """Write the result of `tl.log10` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.log10`: return the logarithm to base 10 of each element.
 
-    >>> tl.log10(tl.tensor([1.0, 5.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.log10_(tl.tensor([1.0, 5.0]))
     tensor([0.0000, 0.6990])
     """
 @overload
@@ -3722,11 +4279,13 @@ def log1p(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchF
 def log1p_(input: Tensor) -> Tensor: ...
 @overload
 def log1p_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the natural logarithm of 1 plus each element, exact for small elements.
+    """Write the result of `tl.log1p` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.log1p`: return the natural logarithm of 1 plus each element, exact for small elements.
 
-    >>> tl.log1p(tl.tensor([0.0, 1.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.log1p_(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.6931])
     """
 @overload
@@ -3744,22 +4303,26 @@ def log2(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFu
 def log2_(input: Tensor) -> Tensor: ...
 @overload
 def log2_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the logarithm to base 2 of each element.
+    """Write the result of `tl.log2` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.log2`: return the logarithm to base 2 of each element.
 
-    >>> tl.log2(tl.tensor([1.0, 8.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.log2_(tl.tensor([1.0, 8.0]))
     tensor([0., 3.])
     """
 @overload
 def log_(input: Tensor) -> Tensor: ...
 @overload
 def log_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the natural logarithm of each element: -inf for 0, nan for a negative real one.
+    """Write the result of `tl.log` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.log`: return the natural logarithm of each element: -inf for 0, nan for a negative real one.
 
-    >>> tl.log(tl.tensor([1.0, 2.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.log_(tl.tensor([1.0, 2.0]))
     tensor([0.0000, 0.6931])
     """
 @overload
@@ -3822,6 +4385,9 @@ def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
 def logical_and(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether both elements are nonzero, with broadcasting.
 
+    Args:
+        other: The other operand.
+
     >>> tl.logical_and(tl.tensor([1, 0]), tl.tensor([2.0, 3.0]))
     tensor([ True, False])
     """
@@ -3840,6 +4406,9 @@ def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Te
 def logical_or(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether one of the elements is nonzero, with broadcasting.
 
+    Args:
+        other: The other operand.
+
     >>> tl.logical_or(tl.tensor([1, 0]), tl.tensor([0, 0]))
     tensor([ True, False])
     """
@@ -3848,6 +4417,9 @@ def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
 @overload
 def logical_xor(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether exactly one of the elements is nonzero, with broadcasting.
+
+    Args:
+        other: The other operand.
 
     >>> tl.logical_xor(tl.tensor([1, 1]), tl.tensor([0, 2]))
     tensor([ True, False])
@@ -3868,18 +4440,27 @@ def logit(input: Tensor | SupportsTorchFunction, eps: builtins.float | None = No
 def logit_(input: Tensor, eps: builtins.float | None = None) -> Tensor: ...
 @overload
 def logit_(input: Tensor | SupportsTorchFunction, eps: builtins.float | None = None) -> Any:
-    """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
+    """Write the result of `tl.logit` into the tensor, in place, and return it.
+
+    `tl.logit`: return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
 
     With `eps`, elements are clamped to [eps, 1 - eps] first; without, elements outside [0, 1] give nan.
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+    Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
 
-    >>> tl.logit(tl.tensor([0.5, 0.75]))
+    >>> tl.logit_(tl.tensor([0.5, 0.75]))
     tensor([0.0000, 1.0986])
     """
 def logspace(start: Number, end: Number, steps: builtins.int, base: builtins.float = 10.0, *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return `steps` powers of `base` whose exponents are evenly spaced from `start` to `end`, both included.
 
     Raises RuntimeError when `steps` is negative.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> tl.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
@@ -3891,6 +4472,9 @@ def logsumexp(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequenc
     """Return the logarithm of the sum of exponentials over the dimensions `dim`, computed without overflow.
 
     Integers are converted to the default floating-point dtype.
+
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
 
     >>> tl.logsumexp(tl.tensor([100.0, 100.0]), dim=0)
     tensor(100.6931)
@@ -3905,6 +4489,15 @@ def lstm(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFuncti
     and h' = o tanh(c'). Where h is narrower than c, each layer has one more weight, which multiplies h'. Returns the
     output and the last h and c.
 
+    Args:
+        params: The weights and biases of all layers, in the order of `nn.RNN`.
+        has_biases: Whether `params` holds biases.
+        num_layers: The number of layers, each on the outputs of the one before.
+        dropout: The probability with which elements between layers are zeroed during training.
+        train: Whether the model is being trained: dropout and the statistics of the batch apply.
+        bidirectional: Whether a second recurrence runs backwards, its outputs put after those of the first.
+        batch_first: Whether the batch comes before the sequence: (N, L, C), not (L, N, C).
+
     >>> x, h, params = tl.ones(3, 1, 2), tl.zeros(1, 1, 1), [tl.ones(4, 2), tl.ones(4, 1)]
     >>> output, h, c = tl.lstm(x, (h, h), params, False, 1, 0.0, False, False, False)
     >>> output.flatten()
@@ -3918,6 +4511,12 @@ def lstm_cell(input: Tensor | SupportsTorchFunction, hx: Sequence[Tensor | Suppo
 
     `input` has the shape (batch, features), `hx` are the two states of the shape (batch, hidden). Raises RuntimeError
     for numbers, shapes or dtypes that do not match.
+
+    Args:
+        w_ih: The weights of the state and of the input, of shape (gates * hidden, features).
+        w_hh: The weights of the state and of the input, of shape (gates * hidden, features).
+        b_ih: The biases of the state and of the input, of shape (gates * hidden,).
+        b_hh: The biases of the state and of the input, of shape (gates * hidden,).
 
     >>> tl.lstm_cell(tl.ones(1, 2), (tl.zeros(1, 1), tl.zeros(1, 1)), tl.ones(4, 2), tl.ones(4, 1))
     (tensor([[0.6083]]), tensor([[0.8491]]))
@@ -3941,6 +4540,10 @@ def lu(A: Tensor | SupportsTorchFunction, pivot: builtins.bool = True, get_infos
 
     Without `get_infos` a matrix with a zero pivot is no error either.
 
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
+        pivot: Whether rows are exchanged; without it only on CUDA devices.
+
     >>> tl.lu(tl.zeros(2, 2), get_infos=True)[2]
     tensor(1, dtype=tensorlike.int32)
 
@@ -3952,6 +4555,11 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | Non
 def lu_solve(b: Tensor | SupportsTorchFunction, LU_data: Tensor | SupportsTorchFunction, LU_pivots: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the solution X of A X = b from the LU factorization of A, as `linalg.lu_solve` does.
 
+    Args:
+        b: The right-hand sides, of shape (..., n, k).
+        LU_data: The compact factors that `linalg.lu_factor` returns.
+        LU_pivots: The pivots that `linalg.lu_factor` returns.
+
     >>> tl.lu_solve(tl.tensor([[3.0], [4.0]]), *tl.lu(tl.tensor([[0.0, 1.0], [2.0, 0.0]])))
     tensor([[2.],
             [3.]])
@@ -3961,6 +4569,12 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = T
 @overload
 def lu_unpack(LU_data: Tensor | SupportsTorchFunction, LU_pivots: Tensor | SupportsTorchFunction, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the matrices P, L and U from the result of `linalg.lu_factor`; those not unpacked are empty.
+
+    Args:
+        LU_data: The compact factors that `linalg.lu_factor` returns.
+        LU_pivots: The pivots that `linalg.lu_factor` returns.
+        unpack_data: Whether L and U are returned, empty otherwise.
+        unpack_pivots: Whether P is returned, empty otherwise.
 
     >>> tl.lu_unpack(*tl.linalg.lu_factor(tl.tensor([[0.0, 1.0], [2.0, 3.0]]))).L
     tensor([[1., 0.],
@@ -4034,6 +4648,9 @@ def matmul(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchF
     a column, and its dimension is gone from the result. Raises RuntimeError when the sizes do not fit or the dtypes
     differ (nothing is promoted), NotImplementedError for booleans.
 
+    Args:
+        other: The other operand.
+
     >>> tl.tensor([[1, 2], [3, 4]]) @ tl.tensor([1, 1])
     tensor([3, 7])
     """
@@ -4076,6 +4693,10 @@ def max(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunc
     NaN counts as the largest, and of several equal ones the index is that of the first. Without `dim` equal elements
     share the gradient. Raises RuntimeError or IndexError for an empty tensor or dimension.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+        other: The other operand.
+
     >>> tl.max(tl.tensor([1.0, 3.0, 2.0]))
     tensor(3.)
     >>> tl.max(tl.tensor([1.0, 3.0, 2.0]), dim=0).indices
@@ -4089,11 +4710,25 @@ def max_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
 
     `nn.functional.max_pool1d`, without the indices.
 
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        padding: The minus infinities put on both sides.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
+
     >>> tl.max_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     tensor([[3., 2.]])
     """
 def max_pool1d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False) -> Any:
     """Return the maximum of every window along the last dimension, and its index.
+
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        padding: The minus infinities put on both sides.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
     >>> tl.max_pool1d_with_indices(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     (tensor([[3., 2.]]), tensor([[1, 2]]))
@@ -4106,6 +4741,13 @@ def max_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
 
     `nn.functional.max_pool2d`, without the indices.
 
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        padding: The minus infinities put on both sides.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
+
     >>> tl.max_pool2d(tl.arange(16.0).reshape(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
              [13., 15.]]])
@@ -4117,6 +4759,13 @@ def max_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
     """Return the largest element of every window over the last three dimensions.
 
     `nn.functional.max_pool3d`, without the indices.
+
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        padding: The minus infinities put on both sides.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
     >>> tl.max_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 2)
     tensor([[[[7.]]]])
@@ -4141,6 +4790,9 @@ def mean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[bui
 
     Integers are refused with a RuntimeError unless `dtype` converts them; the mean of no elements is NaN.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.mean(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1, keepdim=True)
     tensor([[1.5000],
             [3.5000]])
@@ -4157,6 +4809,9 @@ def median(input: Tensor | SupportsTorchFunction, dim: builtins.int, keepdim: bu
 
     Of an even number of elements it is the lower of the middle two; with NaN among them it is NaN (see `nanmedian`).
     The median of an empty tensor is NaN without `dim`, an IndexError with it.
+
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
 
     >>> tl.median(tl.tensor([3.0, 1.0, 2.0, 4.0]))
     tensor(2.)
@@ -4205,6 +4860,10 @@ def min(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunc
     NaN counts as the smallest, and of several equal ones the index is that of the first. Without `dim` equal elements
     share the gradient. Raises RuntimeError or IndexError for an empty tensor or dimension.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+        other: The other operand.
+
     >>> tl.min(tl.tensor([3.0, 1.0, 2.0]))
     tensor(1.)
     >>> tl.min(tl.tensor([3.0, 1.0, 2.0]), dim=0).indices
@@ -4230,6 +4889,9 @@ def mm(input: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFuncti
 
     Raises RuntimeError for anything else than two matrices that fit, of one dtype; `matmul` broadcasts.
 
+    Args:
+        mat2: The right matrix, of shape (m, p).
+
     >>> tl.mm(tl.ones(2, 3), tl.ones(3, 1))
     tensor([[3.],
             [3.]])
@@ -4244,6 +4906,9 @@ def mode(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1, keepdim:
     come where PyTorch's sort leaves them, which decides between elements of which all occur once; in longer lines,
     where PyTorch's order is not defined, they come last.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.mode(tl.tensor([3, 1, 3, 1, 2]))
     tensorlike.return_types.mode(
     values=tensor(1),
@@ -4254,6 +4919,8 @@ def moveaxis(input: Tensor, source: builtins.int | builtins.tuple[builtins.int, 
 @overload
 def moveaxis(input: Tensor | SupportsTorchFunction, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Any:
     """Return a view of `input` with the dimensions `source` moved to the positions `destination`, the others in order.
+
+    An alias of `tl.movedim`.
 
     Raises RuntimeError when the two differ in length or name a dimension twice.
 
@@ -4289,7 +4956,7 @@ def mul(input: Tensor | SupportsTorchFunction | Number, other: Tensor | Supports
 
     The result has the promoted dtype of both; booleans are multiplied as in a logical and.
 
-    >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+    >>> tl.mul(tl.tensor([[1.0, 1.0], [2.0, 2.0]]), tl.tensor([3.0, 4.0]))
     tensor([[3., 4.],
             [6., 8.]])
     """
@@ -4303,6 +4970,9 @@ def multinomial(input: Tensor | SupportsTorchFunction, num_samples: builtins.int
     Raises RuntimeError for values that are negative or not finite, for a row without a positive one, and for more
     samples than values without `replacement`.
 
+    Args:
+        generator: The source of random numbers; by default that of the device.
+
     >>> tl.multinomial(tl.tensor([0.0, 3.0, 0.0]), 1)
     tensor([1])
 
@@ -4314,9 +4984,11 @@ def multiply(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | No
 def multiply(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the product of `input` and `other`, element by element, with broadcasting.
 
+    An alias of `tl.mul`.
+
     The result has the promoted dtype of both; booleans are multiplied as in a logical and.
 
-    >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+    >>> tl.multiply(tl.tensor([[1.0, 1.0], [2.0, 2.0]]), tl.tensor([3.0, 4.0]))
     tensor([[3., 4.],
             [6., 8.]])
     """
@@ -4327,6 +4999,9 @@ def mv(input: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunctio
     """Return the product of a matrix and a vector.
 
     Raises RuntimeError for anything else, for sizes that do not fit and for two dtypes.
+
+    Args:
+        vec: The vector, of shape (m,).
 
     >>> tl.mv(tl.ones(2, 3), tl.ones(3))
     tensor([3., 3.])
@@ -4352,6 +5027,9 @@ def nan_to_num(input: Tensor | SupportsTorchFunction, nan: builtins.float | None
     `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
     elements is zero.
 
+    Args:
+        nan: The number in place of NaN.
+
     >>> tl.nan_to_num(tl.tensor([tl.nan, tl.inf, 1.0]), posinf=9.0)
     tensor([0., 9., 1.])
     """
@@ -4359,12 +5037,17 @@ def nan_to_num(input: Tensor | SupportsTorchFunction, nan: builtins.float | None
 def nan_to_num_(input: Tensor, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor: ...
 @overload
 def nan_to_num_(input: Tensor | SupportsTorchFunction, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Any:
-    """Return `input` with its nan and infinite elements replaced by finite numbers.
+    """Write the result of `tl.nan_to_num` into the tensor, in place, and return it.
+
+    `tl.nan_to_num`: return `input` with its nan and infinite elements replaced by finite numbers.
 
     `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
     elements is zero.
 
-    >>> tl.nan_to_num(tl.tensor([tl.nan, tl.inf, 1.0]), posinf=9.0)
+    Args:
+        nan: The number in place of NaN.
+
+    >>> tl.nan_to_num_(tl.tensor([tl.nan, tl.inf, 1.0]), posinf=9.0)
     tensor([0., 9., 1.])
     """
 @overload
@@ -4374,6 +5057,10 @@ def nanmean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[
     """Return the mean of the elements that are not NaN, over all or the dimensions `dim`.
 
     Composes `nansum`, `isnan` and `sum`; integers are refused with a RuntimeError.
+
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+        dtype: The dtype of the result.
 
     >>> tl.nanmean(tl.tensor([1.0, tl.nan, 2.0]))
     tensor(1.5000)
@@ -4388,6 +5075,9 @@ def nanmedian(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTo
 def nanmedian(input: Tensor | SupportsTorchFunction, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the median of the elements that are not NaN, of all or, with the indices, along `dim`; see `median`.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.nanmedian(tl.tensor([3.0, tl.nan, 2.0]))
     tensor(2.)
     """
@@ -4396,6 +5086,11 @@ def nanquantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | N
 @overload
 def nanquantile(input: Tensor | SupportsTorchFunction, q: Tensor | SupportsTorchFunction | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the `q`-th quantiles of the elements that are not NaN; see `quantile`.
+
+    Args:
+        dim: The dimension, counted from the end if negative.
+        keepdim: Whether reduced dimensions are kept with size 1.
+        interpolation: How a quantile between two elements is computed: linear, lower, higher, midpoint or nearest.
 
     >>> tl.nanquantile(tl.tensor([1.0, tl.nan, 3.0]), 0.5)
     tensor(2.)
@@ -4407,6 +5102,10 @@ def nansum(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[b
     """Return the sum of all elements, or over the dimensions `dim`, where NaN counts as zero.
 
     Complex tensors are refused with a RuntimeError.
+
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+        dtype: The dtype of the result.
 
     >>> tl.nansum(tl.tensor([1.0, tl.nan, 2.0]))
     tensor(3.)
@@ -4436,6 +5135,14 @@ def native_batch_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | Su
 
     Raises RuntimeError for an input without elements.
 
+    Args:
+        weight: The learned factor of each channel, or None.
+        bias: The learned summand of each channel, or None.
+        running_mean: The running statistics, of shape (C,), updated in place while training; None for none.
+        running_var: The running statistics, of shape (C,), updated in place while training; None for none.
+        momentum: The weight of the new batch in the running statistics; None averages all batches.
+        eps: A small number, for numerical stability.
+
     >>> tl.native_batch_norm(tl.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5)[1:]
     (tensor([2.]), tensor([1.0000]))
     """
@@ -4462,12 +5169,23 @@ def native_group_norm(input: Tensor | SupportsTorchFunction, weight: Tensor | Su
     `N`, `C` and `HxW` are the sizes of batch, channels and the rest. Raises RuntimeError unless these are all elements
     of `input` and `group` divides `C`.
 
+    Args:
+        weight: The learned factor of each channel, or None.
+        bias: The learned summand of each channel, or None.
+        eps: A small number, for numerical stability.
+
     >>> output, mean, rstd = tl.native_group_norm(tl.tensor([[1.0, 3.0, 5.0, 9.0]]), None, None, 1, 4, 1, 2, 1e-5)
     >>> mean
     tensor([[2., 7.]])
     """
 def native_layer_norm(input: Tensor | SupportsTorchFunction, normalized_shape: Any, weight: Tensor | SupportsTorchFunction | None, bias: Tensor | SupportsTorchFunction | None, eps: builtins.float) -> Any:
     """Return `layer_norm` of `input`, the means, and the inverse standard deviations.
+
+    Args:
+        normalized_shape: The sizes of the last dimensions, over which is normalized.
+        weight: The learned factor of each channel, or None.
+        bias: The learned summand of each channel, or None.
+        eps: A small number, for numerical stability.
 
     >>> tl.native_layer_norm(tl.tensor([1.0, 2.0, 3.0]), (3,), None, None, 1e-5)
     (tensor([-1.2247,  0.0000,  1.2247]), tensor([2.]), tensor([1.2247]))
@@ -4496,7 +5214,9 @@ def neg(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFun
 def neg_(input: Tensor) -> Tensor: ...
 @overload
 def neg_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the negative of each element; unsigned integers wrap around.
+    """Write the result of `tl.neg` into the tensor, in place, and return it.
+
+    `tl.neg`: return the negative of each element; unsigned integers wrap around.
 
     Raises RuntimeError for booleans: use `~`.
 
@@ -4509,6 +5229,8 @@ def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def negative(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the negative of each element; unsigned integers wrap around.
 
+    An alias of `tl.neg`.
+
     Raises RuntimeError for booleans: use `~`.
 
     >>> -tl.tensor([1.0, -2.0])
@@ -4518,7 +5240,11 @@ def negative(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTor
 def negative_(input: Tensor) -> Tensor: ...
 @overload
 def negative_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the negative of each element; unsigned integers wrap around.
+    """Write the result of `tl.neg` into the tensor, in place, and return it.
+
+    An alias of `tl.neg_`.
+
+    `tl.neg`: return the negative of each element; unsigned integers wrap around.
 
     Raises RuntimeError for booleans: use `~`.
 
@@ -4546,6 +5272,9 @@ def nonzero(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorc
 @overload
 def nonzero(input: Tensor | SupportsTorchFunction, *, out: None = None, as_tuple: Literal[True]) -> Any:
     """Return the indices of the elements that are not zero, one in a row; as a tuple, one tensor for each dimension.
+
+    Args:
+        as_tuple: Whether to return a tuple with the indices of each dimension.
 
     >>> tl.nonzero(tl.tensor([0, 1, 2]))
     tensor([[1],
@@ -4575,6 +5304,10 @@ def norm(input: Tensor | SupportsTorchFunction, p: Number | builtins.str | None 
     "fro" is the same as 2; "nuc" is the sum of the singular values of the matrices along two dimensions. Raises
     RuntimeError for integers and for other strings. Composes the vector norm, and `linalg.svdvals` for "nuc".
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+        dtype: The dtype of the result.
+
     >>> tl.norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
     tensor([ 5., 10.])
     """
@@ -4602,6 +5335,14 @@ def normal(mean: Any, std: Any = None, size: Any = None, *, generator: Generator
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
+    Args:
+        generator: The source of random numbers; by default that of the device.
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
+
     >>> tl.normal(tl.tensor([1.0, 2.0]), 0.0), tl.normal(5.0, 0.0, (2,))
     (tensor([1., 2.]), tensor([5., 5.]))
 
@@ -4613,7 +5354,9 @@ def not_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = Non
 def not_equal(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
 
-    >>> tl.ne(tl.tensor([1, 2]), 2)
+    An alias of `tl.ne`.
+
+    >>> tl.not_equal(tl.tensor([1, 2]), 2)
     tensor([ True, False])
     """
 @overload
@@ -4645,6 +5388,13 @@ def ones(*size: builtins.int, out: Tensor | None = None, dtype: Dtype | None = N
 def ones(size: Sequence[builtins.int], *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return a tensor of ones of the shape `size`, given as integers or as one sequence.
 
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
+
     >>> tl.ones(2)
     tensor([1., 1.])
     """
@@ -4653,6 +5403,14 @@ def ones_like(input: Tensor, *, dtype: Dtype | None = None, layout: Any = None, 
 @overload
 def ones_like(input: Tensor | SupportsTorchFunction, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any:
     """Return ones of the shape, dtype and device of `input`.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
+        memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
     >>> tl.ones_like(tl.tensor([1.0, 2.0]))
     tensor([1., 1.])
@@ -4692,6 +5450,9 @@ def outer(input: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFun
 
     Raises RuntimeError for anything else than two vectors.
 
+    Args:
+        vec2: The second vector, of shape (m,).
+
     >>> tl.outer(tl.tensor([1, 2]), tl.tensor([3, 4]))
     tensor([[3, 4],
             [6, 8]])
@@ -4726,6 +5487,9 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: buil
 def pairwise_distance(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Any:
     """Return the norm of order `p` of `x1 - x2 + eps` along the last dimension.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.pairwise_distance(tl.tensor([[3.0, 0.0]]), tl.tensor([[0.0, 4.0]]))
     tensor([5.])
     """
@@ -4737,6 +5501,9 @@ def pca_lowrank(A: Tensor | SupportsTorchFunction, q: builtins.int | None = None
 
     The columns of V are the principal directions of the rows of A. `q`, how many, is min(6, m, n) unless given. Raises
     ValueError when it is negative or more than min(m, n), or `niter` is negative.
+
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
 
     >>> A = tl.tensor([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     >>> tl.pca_lowrank(A, q=1)[1].round(decimals=2)
@@ -4768,7 +5535,7 @@ def permute(input: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int])
 def permute_copy(input: Tensor, dims: Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def permute_copy(input: Tensor | SupportsTorchFunction, dims: Sequence[builtins.int], *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
-    """Return a copy of `input` with its dimensions in another order, in its own memory.
+    """Return a copy of `input` with its dimensions in the order `dims`, in its own memory.
 
     Raises the errors of the function without `_copy`.
 
@@ -4813,6 +5580,9 @@ def poisson(input: Tensor | SupportsTorchFunction, generator: Generator | None =
     Raises RuntimeError for a negative rate, NotImplementedError for rates that are not floating-point. The gradient of
     the rates is zero.
 
+    Args:
+        generator: The source of random numbers; by default that of the device.
+
     >>> tl.poisson(tl.zeros(2))
     tensor([0., 0.])
 
@@ -4826,6 +5596,11 @@ def poisson_nll_loss(input: Tensor | SupportsTorchFunction, target: Tensor | Sup
 
     The arguments are those of `nn.functional.poisson_nll_loss`; `reduction` is 0 (none), 1 (mean) or 2 (sum).
 
+    Args:
+        log_input: Whether `input` is the logarithm of the rate.
+        full: Whether the constant term of the loss is added.
+        eps: A small number, for numerical stability.
+
     >>> tl.poisson_nll_loss(tl.tensor([0.0, 1.0]), tl.tensor([1.0, 2.0]), True, False, 1e-8, 1)
     tensor(0.8591)
     """
@@ -4836,6 +5611,10 @@ def polar(abs: Tensor | SupportsTorchFunction, angle: Tensor | SupportsTorchFunc
     """Return complex elements with the given absolute values and angles in radians, with broadcasting.
 
     Both must be float32 or both float64; raises RuntimeError otherwise.
+
+    Args:
+        abs: The absolute values.
+        angle: The angles, in radians.
 
     >>> tl.polar(tl.tensor([2.0, 1.0]), tl.tensor([0.0, 1.0]))
     tensor([2.0000+0.0000j, 0.5403+0.8415j])
@@ -4894,6 +5673,9 @@ def prod(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None,
 
     Integers and booleans are multiplied in int64; `dtype` converts the input first.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.prod(tl.tensor([[1, 2], [3, 4]]), 1)
     tensor([ 2, 12])
     """
@@ -4901,6 +5683,10 @@ def promote_types(type1: Dtype, type2: Dtype) -> Dtype:
     """Return the smallest dtype, of the higher category, that both dtypes convert to.
 
     Raises RuntimeError where PyTorch defines no promotion.
+
+    Args:
+        type1: The two dtypes.
+        type2: The two dtypes.
 
     >>> tl.promote_types(tl.int32, tl.float32)
     tensorlike.float32
@@ -4939,6 +5725,9 @@ def quantile(input: Tensor | SupportsTorchFunction, q: Tensor | SupportsTorchFun
     Composes `sort` with picking and interpolating. Raises RuntimeError unless the input is float32 or float64 and `q`
     of the same dtype, between 0 and 1.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.quantile(tl.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
     tensor(2.5000)
     """
@@ -4957,11 +5746,13 @@ def rad2deg(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorc
 def rad2deg_(input: Tensor) -> Tensor: ...
 @overload
 def rad2deg_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return each element, an angle in radians, in degrees.
+    """Write the result of `tl.rad2deg` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+    `tl.rad2deg`: return each element, an angle in radians, in degrees.
 
-    >>> tl.rad2deg(tl.tensor([0.0, 3.1416]))
+    Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
+
+    >>> tl.rad2deg_(tl.tensor([0.0, 3.1416]))
     tensor([  0.0000, 180.0004])
     """
 @overload
@@ -4971,6 +5762,14 @@ def rand(size: Sequence[builtins.int], *, generator: Generator | None = None, ou
     """Return a tensor of the shape `size` of numbers drawn uniformly from [0, 1).
 
     Raises NotImplementedError for an integer or boolean dtype.
+
+    Args:
+        generator: The source of random numbers; by default that of the device.
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> tl.rand(2, 3).shape
     tensorlike.Size([2, 3])
@@ -4985,6 +5784,15 @@ def rand_like(input: Tensor | SupportsTorchFunction, *, generator: Generator | N
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
+    Args:
+        generator: The source of random numbers; by default that of the device.
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
+        memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
+
     >>> tl.rand_like(tl.ones(2, 3)).shape
     tensorlike.Size([2, 3])
 
@@ -4995,6 +5803,14 @@ def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Gene
 
     `randint(high, size)` draws from 0 on. The dtype is int64 unless another is given, which may be a floating-point
     one. Raises RuntimeError when the range is empty or not within the dtype.
+
+    Args:
+        generator: The source of random numbers; by default that of the device.
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> tl.randint(3, 4, (2,))
     tensor([3, 3])
@@ -5011,6 +5827,15 @@ def randint_like(input: Tensor | SupportsTorchFunction, low: Any = None, high: A
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
+    Args:
+        generator: The source of random numbers; by default that of the device.
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
+        memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
+
     >>> tl.randint_like(tl.ones(2), 3, 4)
     tensor([3., 3.])
 
@@ -5025,6 +5850,14 @@ def randn(size: Sequence[builtins.int], *, generator: Generator | None = None, o
     Complex numbers have that variance too, half of it in each part. Raises NotImplementedError for an integer or
     boolean dtype.
 
+    Args:
+        generator: The source of random numbers; by default that of the device.
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
+
     >>> tl.randn(2, 3).dtype
     tensorlike.float32
 
@@ -5038,6 +5871,15 @@ def randn_like(input: Tensor | SupportsTorchFunction, *, generator: Generator | 
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
+    Args:
+        generator: The source of random numbers; by default that of the device.
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
+        memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
+
     >>> tl.randn_like(tl.ones(2, 3)).shape
     tensorlike.Size([2, 3])
 
@@ -5048,6 +5890,14 @@ def randperm(n: builtins.int, *, generator: Generator | None = None, out: Tensor
 
     The dtype is int64 unless another is given. Raises RuntimeError when that cannot hold them, or `n` is negative.
 
+    Args:
+        generator: The source of random numbers; by default that of the device.
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        requires_grad: Whether gradients are recorded for the result.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+
     >>> tl.randperm(1)
     tensor([0])
 
@@ -5057,6 +5907,13 @@ def range(start: Number, end: Number, step: Number = 1, *, out: Tensor | None = 
     """Return the numbers from `start` up to, and with, `end`, `step` apart. Deprecated: use `arange`.
 
     Of the default dtype unless told otherwise. Raises RuntimeError when `step` is zero or leads away from `end`.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> import warnings
     >>> with warnings.catch_warnings():
@@ -5090,18 +5947,20 @@ def reciprocal(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsT
 
     Integers give the default floating-point dtype.
 
-    >>> tl.reciprocal(tl.tensor([2, 4]))
+    >>> tl.reciprocal(tl.tensor([2.0, 4.0]))
     tensor([0.5000, 0.2500])
     """
 @overload
 def reciprocal_(input: Tensor) -> Tensor: ...
 @overload
 def reciprocal_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return one divided by each element.
+    """Write the result of `tl.reciprocal` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.reciprocal`: return one divided by each element.
 
-    >>> tl.reciprocal(tl.tensor([2, 4]))
+    Raises RuntimeError for integers.
+
+    >>> tl.reciprocal_(tl.tensor([2.0, 4.0]))
     tensor([0.5000, 0.2500])
     """
 @overload
@@ -5182,6 +6041,10 @@ def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -
 def resize_as_(input: Tensor | SupportsTorchFunction, the_template: Tensor | SupportsTorchFunction, memory_format: Any = None) -> Any:
     """Give this tensor the shape of another one and return it: the first elements stay, further ones are uninitialised.
 
+    Args:
+        the_template: The tensor whose shape is taken.
+        memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
+
     >>> tl.tensor([1, 2, 3]).resize_as_(tl.ones(2))
     tensor([1, 2])
     """
@@ -5211,6 +6074,10 @@ def result_type(tensor1: Tensor | SupportsTorchFunction | Number, tensor2: Tenso
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
+    Args:
+        tensor1: Tensors or numbers.
+        tensor2: Tensors or numbers.
+
     >>> tl.result_type(tl.tensor([1, 2]), 1.0)
     tensorlike.float32
     """
@@ -5232,6 +6099,16 @@ def rnn_relu(input: Tensor, hx: Tensor, params: Tensor | Sequence[Tensor], has_b
 def rnn_relu(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFunction, params: Tensor | SupportsTorchFunction | Sequence[Tensor | SupportsTorchFunction], has_biases: builtins.bool | Sequence[Tensor | SupportsTorchFunction], num_layers: builtins.int | builtins.bool, dropout: builtins.float, train: builtins.bool | builtins.float, bidirectional: builtins.bool, batch_first: builtins.bool) -> Any:
     """Run the recurrence h' = max(0, W x + b + V h + c) over sequences; the arguments are those of `rnn_tanh`.
 
+    Args:
+        hx: The initial state.
+        params: The weights and biases of all layers, in the order of `nn.RNN`.
+        has_biases: Whether `params` holds biases.
+        num_layers: The number of layers, each on the outputs of the one before.
+        dropout: The probability with which elements between layers are zeroed during training.
+        train: Whether the model is being trained: dropout and the statistics of the batch apply.
+        bidirectional: Whether a second recurrence runs backwards, its outputs put after those of the first.
+        batch_first: Whether the batch comes before the sequence: (N, L, C), not (L, N, C).
+
     >>> x, h, params = tl.ones(3, 1, 2), tl.zeros(1, 1, 1), [tl.ones(1, 2), tl.ones(1, 1)]
     >>> output, last = tl.rnn_relu(x, h, params, False, 1, 0.0, False, False, False)
     >>> output.flatten()
@@ -5245,6 +6122,12 @@ def rnn_relu_cell(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTo
 
     `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError for shapes or dtypes that do not
     match.
+
+    Args:
+        w_ih: The weights of the state and of the input, of shape (gates * hidden, features).
+        w_hh: The weights of the state and of the input, of shape (gates * hidden, features).
+        b_ih: The biases of the state and of the input, of shape (gates * hidden,).
+        b_hh: The biases of the state and of the input, of shape (gates * hidden,).
 
     >>> tl.rnn_relu_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(1, 2), tl.ones(1, 1))
     tensor([[2.]])
@@ -5264,6 +6147,10 @@ def rnn_tanh(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTorchFu
     The form for packed sequences takes, by position, (data, batch_sizes, hx, params, has_biases, num_layers, dropout,
     train, bidirectional): `data` are the rows of all steps, `batch_sizes` are the numbers of rows of the steps.
 
+    Args:
+        num_layers: The number of layers, each on the outputs of the one before.
+        bidirectional: Whether a second recurrence runs backwards, its outputs put after those of the first.
+
     >>> x, h, params = tl.ones(3, 1, 2), tl.zeros(1, 1, 1), [tl.ones(1, 2), tl.ones(1, 1)]
     >>> output, last = tl.rnn_tanh(x, h, params, False, 1, 0.0, False, False, False)
     >>> output.flatten()
@@ -5277,6 +6164,12 @@ def rnn_tanh_cell(input: Tensor | SupportsTorchFunction, hx: Tensor | SupportsTo
 
     `input` has the shape (batch, features), `hx` (batch, hidden). Raises RuntimeError for shapes or dtypes that do not
     match.
+
+    Args:
+        w_ih: The weights of the state and of the input, of shape (gates * hidden, features).
+        w_hh: The weights of the state and of the input, of shape (gates * hidden, features).
+        b_ih: The biases of the state and of the input, of shape (gates * hidden,).
+        b_hh: The biases of the state and of the input, of shape (gates * hidden,).
 
     >>> tl.rnn_tanh_cell(tl.ones(1, 2), tl.zeros(1, 1), tl.ones(1, 2), tl.ones(1, 1))
     tensor([[0.9640]])
@@ -5322,13 +6215,15 @@ def round(input: Tensor | SupportsTorchFunction, *, decimals: builtins.int = 0, 
 def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor: ...
 @overload
 def round_(input: Tensor | SupportsTorchFunction, *, decimals: builtins.int = 0) -> Any:
-    """Return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
+    """Write the result of `tl.round` into the tensor, in place, and return it.
+
+    `tl.round`: return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
 
     With `decimals`, to that many digits after the point, or before it if negative. Integers come back as they are, and
     raise NotImplementedError with `decimals`.
     Raises NotImplementedError for boolean and complex elements.
 
-    >>> tl.round(tl.tensor([0.5, 1.5, -1.2])), tl.round(tl.tensor([0.1234]), decimals=2)
+    >>> tl.round_(tl.tensor([0.5, 1.5, -1.2])), tl.round_(tl.tensor([0.1234]), decimals=2)
     (tensor([ 0.,  2., -1.]), tensor([0.1200]))
     """
 @overload
@@ -5337,7 +6232,9 @@ def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
 def row_stack(tensors: Sequence[Tensor | SupportsTorchFunction], *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the tensors joined along their first dimension; one-dimensional ones are rows.
 
-    >>> tl.vstack([tl.tensor([1, 2]), tl.tensor([3, 4])])
+    An alias of `tl.vstack`.
+
+    >>> tl.row_stack([tl.tensor([1, 2]), tl.tensor([3, 4])])
     tensor([[1, 2],
             [3, 4]])
     """
@@ -5374,11 +6271,13 @@ def rsqrt(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchF
 def rsqrt_(input: Tensor) -> Tensor: ...
 @overload
 def rsqrt_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the reciprocal of the square root of each element.
+    """Write the result of `tl.rsqrt` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.rsqrt`: return the reciprocal of the square root of each element.
 
-    >>> tl.rsqrt(tl.tensor([4.0, 0.25]))
+    Raises RuntimeError for integers.
+
+    >>> tl.rsqrt_(tl.tensor([4.0, 0.25]))
     tensor([0.5000, 2.0000])
     """
 @overload
@@ -5418,6 +6317,13 @@ def save(obj: builtins.object, f: Any, pickle_module: ModuleType | None = None, 
 def scalar_tensor(s: Number, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return a zero-dimensional tensor that holds the number `s`, of the default dtype unless another is given.
 
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
+
     >>> tl.scalar_tensor(3)
     tensor(3.)
     """
@@ -5429,6 +6335,9 @@ def scatter(input: Tensor | SupportsTorchFunction, dim: builtins.int, index: Ten
 
     `reduce` may be "add" or "multiply". Raises RuntimeError for an index out of range, or shapes or dtypes that do not
     fit.
+
+    Args:
+        value: The number that is written.
 
     >>> tl.scatter(tl.zeros(1, 3), 1, tl.tensor([[0, 2]]), tl.tensor([[5.0, 6.0]]))
     tensor([[5., 0., 6.]])
@@ -5453,6 +6362,9 @@ def scatter_reduce(input: Tensor | SupportsTorchFunction, dim: builtins.int, ind
 
     `reduce` is "sum", "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is
     False. Raises RuntimeError for an index out of range, or shapes or dtypes that do not fit.
+
+    Args:
+        index: The indices, of dtype int64.
 
     >>> x = tl.tensor([1.0, 2.0])
     >>> tl.scatter_reduce(x, 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "amax")
@@ -5484,6 +6396,9 @@ def segment_reduce(data: Tensor | SupportsTorchFunction, reduce: builtins.str, *
     the end of the last. `initial` takes part in each reduction, and stands for segments without elements, which
     otherwise give 0, NaN, -inf, inf and 1. Raises RuntimeError for lengths and offsets that do not fit,
     NotImplementedError for integers.
+
+    Args:
+        indices: The indices, of an integer dtype.
 
     >>> tl.segment_reduce(tl.tensor([1.0, 2.0, 3.0]), "sum", lengths=tl.tensor([2, 1]))
     tensor([3., 3.])
@@ -5671,11 +6586,13 @@ def sigmoid(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorc
 def sigmoid_(input: Tensor) -> Tensor: ...
 @overload
 def sigmoid_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return `1 / (1 + exp(-input))` for each element.
+    """Write the result of `tl.sigmoid` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.sigmoid`: return `1 / (1 + exp(-input))` for each element.
 
-    >>> tl.sigmoid(tl.tensor([0.0, 100.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.sigmoid_(tl.tensor([0.0, 100.0]))
     tensor([0.5000, 1.0000])
     """
 @overload
@@ -5716,11 +6633,13 @@ def sin(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFun
 def sin_(input: Tensor) -> Tensor: ...
 @overload
 def sin_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the sine of each element, an angle in radians.
+    """Write the result of `tl.sin` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.sin`: return the sine of each element, an angle in radians.
 
-    >>> tl.sin(tl.tensor([0.0, 1.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.sin_(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8415])
     """
 @overload
@@ -5738,11 +6657,13 @@ def sinc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFu
 def sinc_(input: Tensor) -> Tensor: ...
 @overload
 def sinc_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return `sin(pi * input) / (pi * input)` for each element, 1 for 0.
+    """Write the result of `tl.sinc` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.sinc`: return `sin(pi * input) / (pi * input)` for each element, 1 for 0.
 
-    >>> tl.sinc(tl.tensor([0.0, 0.5, 1.5]))
+    Raises RuntimeError for integers.
+
+    >>> tl.sinc_(tl.tensor([0.0, 0.5, 1.5]))
     tensor([ 1.0000,  0.6366, -0.2122])
     """
 @overload
@@ -5760,11 +6681,13 @@ def sinh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFu
 def sinh_(input: Tensor) -> Tensor: ...
 @overload
 def sinh_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the hyperbolic sine of each element.
+    """Write the result of `tl.sinh` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.sinh`: return the hyperbolic sine of each element.
 
-    >>> tl.sinh(tl.tensor([0.0, 1.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.sinh_(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 1.1752])
     """
 @overload
@@ -5831,6 +6754,9 @@ def sort(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1, descendi
     NaN counts as the largest. Equal elements keep their order, whether `stable` asks for it or not. Complex tensors are
     refused with a RuntimeError.
 
+    Args:
+        descending: Whether the largest element comes first.
+
     >>> tl.sort(tl.tensor([3, 1, 2]), descending=True)
     tensorlike.return_types.sort(
     values=tensor([3, 2, 1]),
@@ -5859,8 +6785,6 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dty
     >>> tl.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()
     tensor([[0., 0., 3.],
             [4., 0., 0.]])
-
-    Source: PyTorch's `torch.sparse_coo_tensor`.
     """
 @overload
 def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]: ...
@@ -5869,6 +6793,9 @@ def split(tensor: Tensor | SupportsTorchFunction, split_size_or_sections: builti
     """Split `tensor` along `dim` into views of one size, except the last, or of given sizes.
 
     Raises RuntimeError when given sizes do not sum to the size of the dimension.
+
+    Args:
+        split_size_or_sections: The size of each part but a smaller last one, or the sizes of all.
 
     >>> tl.split(tl.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -5881,6 +6808,10 @@ def split_copy(input: Tensor | SupportsTorchFunction, split_size: builtins.int, 
 
     Raises the errors of the function without `_copy`.
 
+    Args:
+        split_size: The size of each part but a smaller last one, or the sizes of all.
+        dim: The dimension, counted from the end if negative.
+
     >>> tl.split_copy(tl.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
     """
@@ -5892,6 +6823,9 @@ def split_with_sizes(input: Tensor | SupportsTorchFunction, split_sizes: Sequenc
 
     Raises RuntimeError when the sizes do not sum to the size of the dimension.
 
+    Args:
+        split_sizes: The sizes of all parts.
+
     >>> tl.split_with_sizes(tl.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
     """
@@ -5902,6 +6836,9 @@ def split_with_sizes_copy(input: Tensor | SupportsTorchFunction, split_sizes: Se
     """Return copies of the parts of the given sizes along `dim`, each in its own memory, or in that of `out`.
 
     Raises the errors of the function without `_copy`.
+
+    Args:
+        split_sizes: The sizes of all parts.
 
     >>> tl.split_with_sizes_copy(tl.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
@@ -5921,11 +6858,13 @@ def sqrt(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFu
 def sqrt_(input: Tensor) -> Tensor: ...
 @overload
 def sqrt_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the square root of each element, nan for a negative real one.
+    """Write the result of `tl.sqrt` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.sqrt`: return the square root of each element, nan for a negative real one.
 
-    >>> tl.sqrt(tl.tensor([4.0, 9.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.sqrt_(tl.tensor([4.0, 9.0]))
     tensor([2., 3.])
     """
 @overload
@@ -5943,11 +6882,13 @@ def square(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorch
 def square_(input: Tensor) -> Tensor: ...
 @overload
 def square_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the square of each element.
+    """Write the result of `tl.square` into the tensor, in place, and return it.
+
+    `tl.square`: return the square of each element.
 
     Booleans give int64; every other dtype stays.
 
-    >>> tl.square(tl.tensor([-2.0, 3.0]))
+    >>> tl.square_(tl.tensor([-2.0, 3.0]))
     tensor([4., 9.])
     """
 @overload
@@ -5966,6 +6907,9 @@ def squeeze_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int | buil
     """Return a copy of `input` without its dimensions of size 1, in its own memory.
 
     Raises the errors of the function without `_copy`.
+
+    Args:
+        dim: The dimension, counted from the end if negative.
 
     >>> tl.squeeze_copy(tl.ones(1, 2))
     tensor([1., 1.])
@@ -5988,6 +6932,11 @@ def std(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtins.boo
 def std(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the standard deviation over the dimensions `dim`, or over all: the square root of `var`.
 
+    Args:
+        unbiased: False is `correction=0`, True is `correction=1`.
+        keepdim: Whether reduced dimensions are kept with size 1.
+        correction: The number by which the divisor is less than the number of elements; 1 is Bessel's correction.
+
     >>> tl.std(tl.tensor([[1.0, 3.0], [2.0, 2.0]]), dim=1)
     tensor([1.4142, 0.0000])
     """
@@ -5996,6 +6945,11 @@ def std_mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtin
 @overload
 def std_mean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Any:
     """Return the standard deviation and the mean over the dimensions `dim`, or over all; see `std`.
+
+    Args:
+        unbiased: False is `correction=0`, True is `correction=1`.
+        keepdim: Whether reduced dimensions are kept with size 1.
+        correction: The number by which the divisor is less than the number of elements; 1 is Bessel's correction.
 
     >>> tl.std_mean(tl.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
@@ -6043,9 +6997,11 @@ def subtract(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 
 def subtract(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input - alpha * other`, element by element, with broadcasting.
 
+    An alias of `tl.sub`.
+
     The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
 
-    >>> tl.sub(tl.tensor([5, 6]), 2)
+    >>> tl.subtract(tl.tensor([5, 6]), 2)
     tensor([3, 4])
     """
 @overload
@@ -6055,6 +7011,9 @@ def sum(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[buil
     """Return the sum of all elements, or over the dimensions `dim`.
 
     Integers and booleans are summed in int64, half precision in float32; `dtype` converts the input first.
+
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
 
     >>> tl.sum(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
     tensor([4., 6.])
@@ -6083,6 +7042,10 @@ def svd_lowrank(A: Tensor | SupportsTorchFunction, q: builtins.int | None = 6, n
     the singular values fall. For small matrices `linalg.svd` is faster and exact. Raises ValueError for fewer than two
     dimensions and RuntimeError for integers. Composes `linalg.qr` and `linalg.svd`.
 
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
+        M: The matrix that is subtracted first, such as the column means.
+
     >>> A = tl.arange(12.0).reshape(4, 3)
     >>> U, S, V = tl.svd_lowrank(A, q=2)
     >>> tl.allclose((U * S) @ V.mH, A, atol=1e-4)
@@ -6096,6 +7059,10 @@ def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
 def swapaxes(input: Tensor | SupportsTorchFunction, axis0: builtins.int, axis1: builtins.int) -> Any:
     """Return a view of `input` with two dimensions exchanged, as `transpose` does.
 
+    Args:
+        axis0: The first of the two dimensions that are exchanged.
+        axis1: The second of the two dimensions that are exchanged.
+
     >>> tl.ones(2, 3).swapaxes(0, 1).shape
     tensorlike.Size([3, 2])
     """
@@ -6104,6 +7071,10 @@ def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor: .
 @overload
 def swapdims(input: Tensor | SupportsTorchFunction, dim0: builtins.int, dim1: builtins.int) -> Any:
     """Return a view of `input` with two dimensions exchanged, as `transpose` does.
+
+    Args:
+        dim0: The first of the two dimensions that are exchanged.
+        dim1: The second of the two dimensions that are exchanged.
 
     >>> tl.ones(2, 3).swapdims(0, 1).shape
     tensorlike.Size([3, 2])
@@ -6174,11 +7145,13 @@ def tan(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFun
 def tan_(input: Tensor) -> Tensor: ...
 @overload
 def tan_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the tangent of each element, an angle in radians.
+    """Write the result of `tl.tan` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.tan`: return the tangent of each element, an angle in radians.
 
-    >>> tl.tan(tl.tensor([0.0, 1.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.tan_(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 1.5574])
     """
 @overload
@@ -6196,11 +7169,13 @@ def tanh(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFu
 def tanh_(input: Tensor) -> Tensor: ...
 @overload
 def tanh_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return the hyperbolic tangent of each element.
+    """Write the result of `tl.tanh` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype.
+    `tl.tanh`: return the hyperbolic tangent of each element.
 
-    >>> tl.tanh(tl.tensor([0.0, 1.0]))
+    Raises RuntimeError for integers.
+
+    >>> tl.tanh_(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7616])
     """
 def tensor(data: builtins.object, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
@@ -6208,6 +7183,12 @@ def tensor(data: builtins.object, *, dtype: Dtype | None = None, device: Device 
 
     The dtype is inferred (the default dtype for floats, int64 for integers) unless given. Raises ValueError for ragged
     sequences, TypeError or RuntimeError for values other than numbers.
+
+    Args:
+        dtype: The dtype of the result.
+        device: The device of the result, by default that of the operands or the default device.
+        requires_grad: Whether gradients are recorded for the result.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
 
     >>> tl.tensor([[1, 2], [3, 4]])
     tensor([[1, 2],
@@ -6223,6 +7204,11 @@ def tensor_split(input: Tensor | SupportsTorchFunction, indices_or_sections: Ten
     """Split `input` along `dim` into a number of views, or at the given indices.
 
     Raises RuntimeError for fewer than one part.
+
+    Args:
+        indices_or_sections: The number of equal parts, or the indices at which they begin.
+        indices: The indices, of an integer dtype.
+        sections: The number of equal parts.
 
     >>> tl.tensor_split(tl.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
@@ -6283,6 +7269,10 @@ def topk(input: Tensor | SupportsTorchFunction, k: builtins.int, dim: builtins.i
 
     NaN counts as the largest. Raises RuntimeError when there are fewer than `k`, and for boolean and complex tensors.
 
+    Args:
+        largest: Whether the largest elements are returned, not the smallest.
+        sorted: Whether the elements are returned in order.
+
     >>> tl.topk(tl.tensor([1.0, 4.0, 2.0, 3.0]), 2)
     tensorlike.return_types.topk(
     values=tensor([4., 3.]),
@@ -6305,6 +7295,10 @@ def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor: 
 def transpose(input: Tensor | SupportsTorchFunction, dim0: builtins.int, dim1: builtins.int) -> Any:
     """Return a view of `input` with two dimensions exchanged.
 
+    Args:
+        dim0: The first of the two dimensions that are exchanged.
+        dim1: The second of the two dimensions that are exchanged.
+
     >>> tl.ones(2, 3).transpose(0, 1).shape
     tensorlike.Size([3, 2])
     """
@@ -6315,6 +7309,10 @@ def transpose_copy(input: Tensor | SupportsTorchFunction, dim0: builtins.int, di
     """Return a copy of `input` with two dimensions swapped, in its own memory.
 
     Raises the errors of the function without `_copy`.
+
+    Args:
+        dim0: The first of the two dimensions that are exchanged.
+        dim1: The second of the two dimensions that are exchanged.
 
     >>> tl.transpose_copy(tl.ones(1, 2), 0, 1)
     tensor([[1.],
@@ -6338,10 +7336,12 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: 
 def trapz(y: Tensor | SupportsTorchFunction, x: Tensor | SupportsTorchFunction | None = None, *, dx: Number | None = None, dim: builtins.int = -1) -> Any:
     """Return the integral along `dim` of a function with the values `y`, by the trapezoidal rule.
 
+    An alias of `tl.trapezoid`.
+
     At the points `x`, or at points `dx` apart (1 unless given). Raises RuntimeError for booleans and for another number
     of points than values.
 
-    >>> tl.trapezoid(tl.tensor([1.0, 2.0, 4.0])), tl.trapezoid(tl.tensor([1.0, 2.0]), tl.tensor([0.0, 4.0]))
+    >>> tl.trapz(tl.tensor([1.0, 2.0, 4.0])), tl.trapz(tl.tensor([1.0, 2.0]), tl.tensor([0.0, 4.0]))
     (tensor(4.5000), tensor(6.))
     """
 @overload
@@ -6349,6 +7349,13 @@ def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpos
 @overload
 def triangular_solve(b: Tensor | SupportsTorchFunction, A: Tensor | SupportsTorchFunction, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
     """Return the solution X of A X = b for triangular matrices A, or for their transposes, and a copy of A.
+
+    Args:
+        b: The right-hand sides, of shape (..., n, k).
+        A: The matrix, or a batch of matrices of shape (..., m, n).
+        upper: Whether the triangle above the diagonal is meant, not the one below.
+        transpose: Whether to solve with the transpose of the matrix.
+        unitriangular: Whether the diagonal is taken to be 1.
 
     >>> tl.triangular_solve(tl.tensor([[3.0], [4.0]]), tl.tensor([[1.0, 1.0], [0.0, 2.0]])).solution
     tensor([[1.],
@@ -6371,6 +7378,12 @@ def tril(input: Tensor | SupportsTorchFunction, diagonal: builtins.int = 0, *, o
 def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, layout: Any = None) -> Tensor:
     """Return the rows and the columns of the elements on and below a diagonal of a `row` by `col` matrix.
 
+    Args:
+        offset: The diagonal: 0 is the main one, positive ones are above it and negative ones below.
+        dtype: The dtype of the result.
+        device: The device of the result, by default that of the operands or the default device.
+        layout: Must be `tensorlike.strided`, the default.
+
     >>> tl.tril_indices(2, 2)
     tensor([[0, 1, 1],
             [0, 0, 1]])
@@ -6383,6 +7396,11 @@ def triplet_margin_loss(anchor: Tensor | SupportsTorchFunction, positive: Tensor
 
     The arguments are those of `nn.functional.triplet_margin_loss`, but `margin` may have any sign; `reduction` is 0
     (none), 1 (mean) or 2 (sum).
+
+    Args:
+        p: The order of the norm.
+        eps: A small number, for numerical stability.
+        swap: Whether the distance from positive to negative counts where it is smaller than the anchor's.
 
     >>> a, b, c = tl.tensor([[0.0]]), tl.tensor([[1.0]]), tl.tensor([[1.5]])
     >>> tl.triplet_margin_loss(a, b, c, reduction=1)
@@ -6403,6 +7421,12 @@ def triu(input: Tensor | SupportsTorchFunction, diagonal: builtins.int = 0, *, o
 def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: Dtype | None = None, device: Device | builtins.str | None = None, layout: Any = None) -> Tensor:
     """Return the rows and the columns of the elements on and above a diagonal of a `row` by `col` matrix.
 
+    Args:
+        offset: The diagonal: 0 is the main one, positive ones are above it and negative ones below.
+        dtype: The dtype of the result.
+        device: The device of the result, by default that of the operands or the default device.
+        layout: Must be `tensorlike.strided`, the default.
+
     >>> tl.triu_indices(2, 2)
     tensor([[0, 0, 1],
             [0, 1, 1]])
@@ -6415,7 +7439,7 @@ def true_divide(input: Tensor | SupportsTorchFunction | Number, other: Tensor | 
 
     Integers give the default floating-point dtype.
 
-    >>> tl.true_divide(tl.tensor([1, 2]), 4)
+    >>> tl.true_divide(tl.tensor([1.0, 2.0]), 4)
     tensor([0.2500, 0.5000])
     """
 @overload
@@ -6433,11 +7457,13 @@ def trunc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchF
 def trunc_(input: Tensor) -> Tensor: ...
 @overload
 def trunc_(input: Tensor | SupportsTorchFunction) -> Any:
-    """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
+    """Write the result of `tl.trunc` into the tensor, in place, and return it.
+
+    `tl.trunc`: return each element rounded towards zero; integers come back as they are, and the derivative is zero.
 
     Raises NotImplementedError for boolean and complex elements.
 
-    >>> tl.trunc(tl.tensor([1.7, -1.7]))
+    >>> tl.trunc_(tl.tensor([1.7, -1.7]))
     tensor([ 1., -1.])
     """
 def typename(obj: builtins.object, /) -> builtins.str:
@@ -6488,6 +7514,11 @@ def unfold_copy(input: Tensor | SupportsTorchFunction, dimension: builtins.int, 
     """Return a copy of the windows that `unfold` returns, in its own memory.
 
     Raises the errors of the function without `_copy`.
+
+    Args:
+        dimension: The dimension along which the windows lie.
+        size: The shape of the result.
+        step: The distance of neighbouring elements.
 
     >>> tl.unfold_copy(tl.arange(4), 0, 2, 1)
     tensor([[0, 1],
@@ -6544,6 +7575,10 @@ def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> 
 def unsafe_chunk(input: Tensor | SupportsTorchFunction, chunks: builtins.int, dim: builtins.int = 0) -> Any:
     """Return the parts that `chunk` returns, each in its own memory, so that it can be written to.
 
+    Args:
+        chunks: The number of parts.
+        dim: The dimension, counted from the end if negative.
+
     >>> tl.unsafe_chunk(tl.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
     """
@@ -6553,6 +7588,10 @@ def unsafe_split(input: Tensor, split_size: builtins.int, dim: builtins.int = 0)
 def unsafe_split(input: Tensor | SupportsTorchFunction, split_size: builtins.int, dim: builtins.int = 0) -> Any:
     """Return the parts that `split` returns, each in its own memory, so that it can be written to.
 
+    Args:
+        split_size: The size of each part but a smaller last one, or the sizes of all.
+        dim: The dimension, counted from the end if negative.
+
     >>> tl.unsafe_split(tl.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
     """
@@ -6561,6 +7600,10 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], 
 @overload
 def unsafe_split_with_sizes(input: Tensor | SupportsTorchFunction, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> Any:
     """Return the parts that `split_with_sizes` returns, each in its own memory, so that it can be written to.
+
+    Args:
+        split_sizes: The sizes of all parts.
+        dim: The dimension, counted from the end if negative.
 
     >>> tl.unsafe_split_with_sizes(tl.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
@@ -6581,6 +7624,9 @@ def unsqueeze_copy(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, 
     """Return a copy of `input` with a dimension of size 1 inserted, in its own memory.
 
     Raises the errors of the function without `_copy`.
+
+    Args:
+        dim: The dimension, counted from the end if negative.
 
     >>> tl.unsqueeze_copy(tl.ones(2), 0)
     tensor([[1., 1.]])
@@ -6622,6 +7668,9 @@ def var(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[buil
     `correction` is 1 unless given; `unbiased` (which may stand in the place of `dim`) is the older form, True for 1 and
     False for 0. The variance of complex numbers is real. Raises RuntimeError for integers.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.var(tl.tensor([1.0, 2.0, 3.0, 4.0]), correction=0)
     tensor(1.2500)
     """
@@ -6630,6 +7679,11 @@ def var_mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | builtin
 @overload
 def var_mean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Any:
     """Return the variance and the mean over the dimensions `dim`, or over all; see `var`.
+
+    Args:
+        unbiased: False is `correction=0`, True is `correction=1`.
+        keepdim: Whether reduced dimensions are kept with size 1.
+        correction: The number by which the divisor is less than the number of elements; 1 is Bessel's correction.
 
     >>> tl.var_mean(tl.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
@@ -6641,6 +7695,9 @@ def vdot(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFun
     """Return the sum of the products of the elements of two vectors, those of the first conjugated.
 
     Raises RuntimeError for anything else than two vectors of one length and dtype.
+
+    Args:
+        other: The other operand.
 
     >>> tl.vdot(tl.tensor([1j]), tl.tensor([1j]))
     tensor(1.+0.j)
@@ -6708,6 +7765,9 @@ def vsplit(input: Tensor, indices_or_sections: builtins.int | Sequence[builtins.
 def vsplit(input: Tensor | SupportsTorchFunction, indices_or_sections: builtins.int | Sequence[builtins.int]) -> Any:
     """Split `input` along its first dimension: evenly, or at given indices.
 
+    Args:
+        indices_or_sections: The number of equal parts, or the indices at which they begin.
+
     >>> tl.vsplit(tl.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
     """
@@ -6755,11 +7815,13 @@ def xlogy(input: Tensor | SupportsTorchFunction | Number, other: Tensor | Suppor
 def xlogy_(input: Tensor | Number, other: Tensor | Number) -> Tensor: ...
 @overload
 def xlogy_(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number) -> Any:
-    """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
+    """Write the result of `tl.xlogy` into the tensor, in place, and return it.
 
-    Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+    `tl.xlogy`: return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
 
-    >>> tl.xlogy(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
+    Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
+
+    >>> tl.xlogy_(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
     tensor([0., 0.])
     """
 @overload
@@ -6777,6 +7839,13 @@ def zeros(*size: builtins.int, out: Tensor | None = None, dtype: Dtype | None = 
 def zeros(size: Sequence[builtins.int], *, out: Tensor | None = None, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Return a tensor of zeros of the shape `size`, given as integers or as one sequence.
 
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
+
     >>> tl.zeros(2, 3)
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
@@ -6786,6 +7855,14 @@ def zeros_like(input: Tensor, *, dtype: Dtype | None = None, layout: Any = None,
 @overload
 def zeros_like(input: Tensor | SupportsTorchFunction, *, dtype: Dtype | None = None, layout: Any = None, device: Device | builtins.str | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any = None) -> Any:
     """Return zeros of the shape, dtype and device of `input`.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+        requires_grad: Whether gradients are recorded for the result.
+        memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
     >>> tl.zeros_like(tl.tensor([1, 2]))
     tensor([0, 0])

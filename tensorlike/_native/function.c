@@ -356,6 +356,22 @@ function_set_attribute(FunctionObject *self, PyObject *value, void *name)
     return PyObject_SetAttrString(self->python, name, value);
 }
 
+/* A docstring that is composed when it is first asked for. */
+static PyObject *
+function_doc(FunctionObject *self, void *name)
+{
+    PyObject *doc = function_attribute(self, name);
+    if (doc == NULL || !PyCallable_Check(doc)) {
+        return doc;
+    }
+    PyObject *text = PyObject_CallNoArgs(doc);
+    Py_DECREF(doc);
+    if (text != NULL && function_set_attribute(self, text, name) < 0) {
+        Py_CLEAR(text);
+    }
+    return text;
+}
+
 static PyObject *
 function_dict(FunctionObject *self, void *Py_UNUSED(name))
 {
@@ -386,7 +402,7 @@ static PyGetSetDef function_getset[] = {
     OF_PYTHON("__name__"),
     OF_PYTHON("__qualname__"),
     OF_PYTHON("__module__"),
-    OF_PYTHON("__doc__"),
+    {"__doc__", (getter)function_doc, (setter)function_set_attribute, NULL, "__doc__"},
     OF_PYTHON("__annotations__"),
     OF_PYTHON("__defaults__"),
     OF_PYTHON("__kwdefaults__"),

@@ -238,7 +238,7 @@ PyObject *run_kernel(const Kernel *kernel, PyObject *a, PyObject *b, PyArrayObje
 /* Answer a call by asking modes and types, in the order that dispatch/core.py gives; LEFT_TO_PYTHON for plain operands
  * and all that is unusual. */
 PyObject *dispatch_call(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords);
-/* Whether an argument that is no operand is never asked, nor anything in it: Note [Who is asked] in collect.py. Says no
+/* Whether an argument that is no operand is never asked, nor anything in it: Note [What overrides] in collect.py. Says no
  * where only Python can tell. */
 bool is_ordinary(PyObject *value);
 void free_dispatched(struct Dispatched *dispatched);

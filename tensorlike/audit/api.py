@@ -86,7 +86,7 @@ class AuditedApi(Protocol):
 
     name: str
     version: str
-    #: How the text of the TypeError begins when every type asked returns NotImplemented.
+    #: How the text of the TypeError begins when every overriding type returns NotImplemented.
     nobody_answered: tuple[str, ...]
     #: Whether `watching` puts a mode on the stack, which functions may notice.
     observes_by_mode: bool
@@ -98,7 +98,7 @@ class AuditedApi(Protocol):
         """Return every function that types can override."""
 
     def members(self) -> list[tuple[AuditedFunction, str]]:
-        """Return the methods, operators and properties of tensors, with the names of what types are asked about."""
+        """Return the methods, operators and properties of tensors, with the names of what types receive."""
 
     def calls(self, function: AuditedFunction) -> Iterator[Call]:
         """Yield sample calls of `function` on plain tensors, none of which need be valid."""
@@ -178,7 +178,7 @@ class TensorlikeApi:
         )
 
     def members(self) -> list[tuple[AuditedFunction, str]]:
-        """Return the methods, operators and properties of tensors, with the names of what types are asked about."""
+        """Return the methods, operators and properties of tensors, with the names of what types receive."""
         found = []
         for row in REGISTRY.values():
             if row.kind in _MEMBERS and row.parameters and (row.full_name in self._rows or row.reports is not None):

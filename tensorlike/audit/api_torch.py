@@ -139,7 +139,7 @@ class TorchApi:
         return self._functions
 
     def members(self) -> list[tuple[AuditedFunction, str]]:
-        """Return the methods, operators and properties of tensors, with the names of what types are asked about."""
+        """Return the methods, operators and properties of tensors, with the names of what types receive."""
         return [(function, function.name) for function in self.functions() if is_of_tensors(function.name)]
 
     def calls(self, function: AuditedFunction) -> Iterator[Call]:

@@ -8,7 +8,7 @@ writes. Compared are
 - every tensor among the arguments afterwards: what an in-place function, `out=` or a buffer was to be given, and that
   a function which writes nothing has written nothing;
 - whether the result is a view: where plain tensors give one, a write into the operand is to be seen in the result. This
-  is asked where `to_dense` shows the memory of an instance itself, as it does of a subclass of Tensor;
+  is called where `to_dense` shows the memory of an instance itself, as it does of a subclass of Tensor;
 - what the instance carries (`metadata.py`).
 
 A call that plain tensors do not answer the same twice is compared by shape and dtype.

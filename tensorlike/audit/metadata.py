@@ -3,8 +3,8 @@
 # Note [What a result must carry]
 An audited call has one instance, or the same one twice, so that there is no question which of several operands a result
 takes after: it carries what the instance carried before the call, and the instance carries it afterwards still. That
-holds for `__tensor_attributes__` of a subclass of Tensor, whose merge rule is asked only where several operands differ,
-and for each expression of `metadata`. A class with `__tensor_finalize__` may change what it declares: there an
+holds for `__tensor_attributes__` of a subclass of Tensor, whose merge rule is called only where several operands
+differ, and for each expression of `metadata`. A class with `__tensor_finalize__` may change what it declares: there an
 attribute is lost only if it is missing, or None. An index is no data, so that nothing is expected of `x[instance]`.
 
 An instance that the audit makes with `as_subclass` has no attributes of its own. It is given a mark for each that is

@@ -87,7 +87,7 @@ class AuditRow:
     answered_by: str = ""
     #: Tensors were expected and none, or too few, of the results are of the type. A fault only for `TYPE_LOST`.
     type_lost: bool = False
-    #: Tensor's default implementation computed the answer, also where the type's own one was asked and called it.
+    #: Tensor's default implementation computed the answer, also where the type's own one was called and called it.
     by_default: bool = False
     signature: list[SignatureProblem] = dataclasses.field(default_factory=list)
     value: ValueCheck = ValueCheck.NOT_COMPARED
@@ -120,7 +120,7 @@ class AuditRow:
         found = []
         refused = any(p.fault is SignatureFault.REFUSED and not p.by_type for p in self.signature)
         if self.outcome in FAULTY and not (self.outcome is Outcome.RAISED and refused):
-            # These errors go on with who was asked, or with advice, which the list of faults need not repeat.
+            # These errors go on with the types that were called, or with advice, which the list of faults omits.
             end = " on types that implement " if self.left_out else ": " if self.recursed else None
             error = self.error if end is None else self.error.partition(end)[0].partition("; ")[0]
             found.append((self.outcome, error or self.reason))

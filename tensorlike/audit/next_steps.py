@@ -67,7 +67,7 @@ def advice(auditor: Auditor, report: AuditReport, to_dense_expression: str | Non
             "  what is no longer true: write rules for the functions you need, with implements(..., variants=True).",
         ]
     for step in [] if kept else policies(auditor, to_dense_expression):
-        # A policy is asked where the type returns NotImplemented: it is no help to one that raises.
+        # A policy is called where the type returns NotImplemented: it is no help to one that raises.
         if step.coverage < report.coverage + _WORTH_A_LINE:
             continue
         share = f"{step.coverage:.1f}" if step.exact else f"About {step.coverage:.0f}"

@@ -1,4 +1,4 @@
-"""Instances where a call has a number, a dim or a size: an operand is asked in any position.
+"""Instances where a call has a number, a dim or a size: an operand overrides in any position.
 
 These calls are made when they are asked for (`positions="all"`). Few types mean to answer them, so that they count only
 where the type does: what it refuses there is listed and does not count, and what is answered must have the value that

@@ -131,7 +131,7 @@ def _program_row(auditor: Auditor, runner: Runner | None, program: Program) -> A
     if ran.reason:
         row.outcome, row.reason = Outcome.NOT_CALLED, ran.reason
     elif ran.error is not None:
-        # The message of a call without an answer goes on with the types that were asked.
+        # The message of a call without an answer goes on with the types that were called.
         row.error_type = name_of(type(ran.error))
         row.error = text_of_error(ran.error).partition(" on types that implement ")[0]
         row.outcome = Outcome.REFUSED if ran.refused else Outcome.RAISED

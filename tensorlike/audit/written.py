@@ -70,7 +70,7 @@ class Written(NamedTuple):
     call: Callable[..., Any]
     #: The attribute that the type needs; a special method, or one that code names.
     attribute: str
-    #: The name of the function that types are asked about.
+    #: The name of the function that types receive.
     reported: str
     #: Whether a new object may take the place of the operand, as `x += y` of immutable types.
     rebinds: bool = False
@@ -81,7 +81,7 @@ class Written(NamedTuple):
 def written_forms(functions: Sequence[tuple[AuditedFunction, str]]) -> list[Written]:
     """Return the ways of writing calls of the members of tensors.
 
-    `functions` are those, each with the name of the function that types are asked about.
+    `functions` are those, each with the name of the function that types receive.
     """
     found: dict[str, Written] = {}
     for function, reported in functions:

@@ -86,10 +86,7 @@ def _deactivate_all(state: State) -> None:
 
 
 class set_detect_anomaly(_AnomalyContext):
-    """Switch anomaly detection on or off, until changed or for a block: see `detect_anomaly`.
-
-    Source: PyTorch's `torch.autograd.set_detect_anomaly`.
-    """
+    """Switch anomaly detection on or off, until changed or for a block: see `detect_anomaly`."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         super().__init__()
@@ -125,8 +122,6 @@ class detect_anomaly(_AnomalyContext):
     ...     except RuntimeError as error:
     ...         print(error)
     backward(): Function 'SqrtBackward0' returned nan values in its 0th output.
-
-    Source: PyTorch's `torch.autograd.detect_anomaly`.
     """
 
     def __init__(self, check_nan: bool = True) -> None:

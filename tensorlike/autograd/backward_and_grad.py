@@ -87,15 +87,14 @@ def backward(
 ) -> None:
     """Compute the gradients of `tensors` with respect to the graph's leaves and accumulate them in their `grad`.
 
-    `grad_tensors` has one gradient for each tensor, None for those of one element. With `inputs` (tensors or
+    `grad_tensors` has one gradient for each tensor, None for those of one element. `create_graph` gives the gradients a
+    history; `retain_graph`, which follows it, keeps saved values for another backward. With `inputs` (tensors or
     GradientEdges) only those receive a gradient. Raises RuntimeError when a tensor requires no grad.
 
     >>> x = tl.ones(2, requires_grad=True)
     >>> tl.autograd.backward((x * 3).sum())
     >>> x.grad
     tensor([3., 3.])
-
-    Source: PyTorch's `torch.autograd.backward`.
     """
     if grad_variables is not None:
         warnings.warn(
@@ -115,7 +114,7 @@ def backward(
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     tensors = _as_tuple(tensors)
     operands = _asked(tensors, wanted, grad_tensors)
-    # Modes are asked where a type is; otherwise the hooks of the graph run under them.
+    # Modes are called where a type is; otherwise the hooks of the graph run under them.
     if operands and overriding_types(operands) and has_torch_function(operands):
         return handle_torch_function(  # type: ignore[no-any-return]
             backward,
@@ -230,7 +229,8 @@ def grad(
 
     `outputs` and `inputs` are tensors or GradientEdges, one or an iterable of them, as `model.parameters()`; for a dict
     of inputs the result is a dict.
-    With `create_graph` the gradients have a history and can be differentiated again. With `is_grads_batched` the first
+    With `create_graph` the gradients have a history and can be differentiated again; `retain_graph`, which follows it,
+    keeps saved values for another backward. `only_inputs` is deprecated and ignored. With `is_grads_batched` the first
     dimension of each of `grad_outputs` is a batch, and so is that of each gradient. Raises RuntimeError when an input
     was not used in the graph, unless `allow_unused`; `materialize_grads` gives zeros for it.
 
@@ -239,8 +239,6 @@ def grad(
     >>> second, = tl.autograd.grad(first, x)
     >>> first.item(), second.item()
     (27.0, 18.0)
-
-    Source: PyTorch's `torch.autograd.grad`.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(

@@ -41,10 +41,7 @@ class _Returning(Protocol[Returned]):
 
 
 class FunctionMeta(type):
-    """The metaclass of Function: makes the node class of each one, named after it.
-
-    Source: PyTorch's `torch.autograd.function.FunctionMeta`.
-    """
+    """The metaclass of Function: makes the node class of each one, named after it."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)
@@ -73,8 +70,6 @@ class Function(metaclass=FunctionMeta):
     >>> Cube.apply(x).backward()
     >>> x.grad
     tensor(12.)
-
-    Source: PyTorch's `torch.autograd.Function`.
     """
 
     generate_vmap_rule = False
@@ -395,8 +390,6 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     >>> Double.apply(x).sum().backward()
     >>> x.grad
     tensor([2., 2.])
-
-    Source: PyTorch's `torch.autograd.function.once_differentiable`.
     """
 
     @functools.wraps(function)

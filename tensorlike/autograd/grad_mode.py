@@ -327,8 +327,6 @@ class set_multithreading_enabled:
     >>> x = tl.ones(1, requires_grad=True)
     >>> with tl.autograd.set_multithreading_enabled(False):
     ...     (x * 2).backward()
-
-    Source: PyTorch's `torch.autograd.set_multithreading_enabled`.
     """
 
     def __init__(self, mode: bool) -> None:

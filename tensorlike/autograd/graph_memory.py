@@ -172,7 +172,7 @@ def memory(output: Tensor | Sequence[Tensor]) -> GraphMemory:
     """Total what the graph of `output` keeps alive, by operation.
 
     Memory that several nodes saved counts once, for the operation that saved it first; a saved view counts as all of
-    the memory it keeps. What belongs to leaves, which are alive anyway, is counted apart. `output` is a tensor, a
+    the memory it keeps. What belongs to leaves, which are alive anyway, is counted separately. `output` is a tensor, a
     GradientEdge, a Node, or several. Raises RuntimeError for a tensor without a graph.
 
     >>> x = tl.ones(256, requires_grad=True)

@@ -27,8 +27,6 @@ class RemovableHandle:
     >>> handle.remove()
     >>> module(tl.zeros(2))
     tensor([0., 0.])
-
-    Source: PyTorch's `torch.utils.hooks.RemovableHandle`.
     """
 
     __slots__ = ("__weakref__", "_dictionaries", "id")

@@ -46,8 +46,6 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
     >>> handle = tl.autograd.graph.register_multi_grad_hook((x, y), print)
     >>> (x * 2 + y * 3).backward()
     [tensor([2.]), tensor([3.])]
-
-    Source: PyTorch's `torch.autograd.graph.register_multi_grad_hook`.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")

@@ -88,8 +88,6 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Allowing]:
     ...     out.backward()
     >>> x.grad
     tensor([2., 2.])
-
-    Source: PyTorch's `torch.autograd.graph.allow_mutation_on_saved_tensors`.
     """
     if any(isinstance(activation.mode, _Allowing) and not activation.over for activation in STATE.get().observers):
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
@@ -110,8 +108,6 @@ def increment_version(tensor: Tensor) -> None:
     >>> tl.autograd.graph.increment_version(x)
     >>> x._version
     1
-
-    Source: PyTorch's `torch.autograd.graph.increment_version`.
     """
     tensors = (tensor,) if isinstance(tensor, TensorBase) else tensor
     if not isinstance(tensors, Iterable):

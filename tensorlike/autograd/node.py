@@ -449,8 +449,6 @@ def edge_of(tensor: Any) -> Edge | None:
 
 class GradientEdge(NamedTuple):
     """The edge to which the gradient of a tensor goes: replaces the tensor in `autograd.grad` and `autograd.backward`.
-
-    Source: PyTorch's `torch.autograd.graph.GradientEdge`.
     """
 
     node: Node
@@ -469,8 +467,6 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     >>> edge = tl.autograd.graph.get_gradient_edge(y)
     >>> tl.autograd.grad(y.exp().sum(), edge)
     (tensor([7.3891, 7.3891]),)
-
-    Source: PyTorch's `torch.autograd.graph.get_gradient_edge`.
     """
     if not isinstance(tensor, TensorBase):
         raise TypeError(f"get_gradient_edge(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")

@@ -33,8 +33,6 @@ class saved_tensors_hooks(NodeObserver):
     >>> y.sum().backward()
     >>> x.grad
     tensor([2.7183, 2.7183])
-
-    Source: PyTorch's `torch.autograd.graph.saved_tensors_hooks`.
     """
 
     #: Subclasses may have methods of these names instead: their own bound methods, kept here, would be a cycle.
@@ -90,10 +88,7 @@ class saved_tensors_hooks(NodeObserver):
 
 
 class disable_saved_tensors_hooks(Switch):
-    """Refuse saved-tensor hooks in this block: entering them raises RuntimeError with `error_message`.
-
-    Source: PyTorch's `torch.autograd.graph.disable_saved_tensors_hooks`.
-    """
+    """Refuse saved-tensor hooks in this block: entering them raises RuntimeError with `error_message`."""
 
     _fields = ("saving_refused",)
 
@@ -112,8 +107,6 @@ class save_on_cpu(saved_tensors_hooks):
     them.
 
     `pin_memory` is accepted and changes nothing.
-
-    Source: PyTorch's `torch.autograd.graph.save_on_cpu`.
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:

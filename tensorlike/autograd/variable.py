@@ -28,8 +28,6 @@ class Variable(metaclass=VariableMeta):
     tensor([1., 1.], requires_grad=True)
     >>> isinstance(tl.ones(2), tl.autograd.Variable)
     True
-
-    Source: PyTorch's `torch.autograd.Variable`.
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None) -> Any:

@@ -35,7 +35,7 @@ def check_whole(form: Form, tensor: Tensor, dims: Sequence[int]) -> None:
 def whole_dims(
     form: Form, given: dict[str, Any], dims: Sequence[int], sizes: dict[int, Any] | None = None, sample: Any = None
 ) -> Any:
-    """Return the result of a function that works along `dims`, each in one chunk, and apart for all others.
+    """Return the result of a function that works along `dims`, each in one chunk, and separately for all others.
 
     `sizes` are those of dimensions whose size the function changes; None stands for a dimension that goes.
     """

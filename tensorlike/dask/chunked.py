@@ -6,7 +6,7 @@ and no array: `_tl_data` is a `Chunks`, which knows the shape, dtype and device,
 tensors, and refuses everything else. Functions reach the type by `__torch_function__`. A function with a rule
 (`Operation.chunking`) is answered by it; an elementwise one by a task for each chunk, which calls the public function
 on the tensors of the chunk; one that works along dimensions by a task for each place of the others, where these are
-whole; one that is written with other public functions runs, and these are asked in turn. The rest
+whole; one that is written with other public functions runs, and these are dispatched in turn. The rest
 is refused: nothing is ever computed before `compute()`. What a result looks like (its dtype, the type of its chunks,
 the errors of wrong arguments) is found by calling the public function on a sample of one element for each operand.
 """
@@ -58,7 +58,7 @@ class _Nowhere(Elsewhere):
 
 
 class Chunks(Described):
-    """Stand-in for the array of a chunked tensor: a dask array of tensors, and a sample tensor of one element."""
+    """The substitute for the array of a chunked tensor: a dask array of tensors, and a sample tensor of one element."""
 
     __slots__ = ("array", "sample")
 
@@ -94,7 +94,7 @@ class ChunkedTensor(ChunkedCollection, Tensor):
     Raises TypeError when called: there is nothing to make one of.
     """
 
-    _tl_transformed = True  # It is asked under every guard, since nothing else can compute with it.
+    _tl_transformed = True  # It is dispatched to under every guard, since nothing else can compute with it.
     #: The tensors that would share memory with this one if they had any: see Note [In-place in chunks].
     _sharing: list[ref[ChunkedTensor]] | None = None
 

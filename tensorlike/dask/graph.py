@@ -2,7 +2,7 @@
 
 # Note [Loading is part of a chunk's task]
 Tasks that only one chunk needs are fused into its own: those that read it, and what array expressions do with it.
-Dask's own passes leave them apart, since the task has the parameters as another dependency. Apart, each could run on
+Dask's own passes do not fuse them, since the task has the parameters as another dependency. Unfused, each could run on
 another worker than the chunk's, and Dask would load chunks ahead of their turn: a worker would hold several instead of
 one for each of its threads.
 """
@@ -15,7 +15,7 @@ from typing import Any
 from ._dask import dask_module
 from .steps import chunk_step, summed
 
-#: A chunk that is made by more tasks than these keeps them apart: they may be worth the work of several workers.
+#: A chunk that is made by more tasks than these leaves them unfused: they may be worth the work of several workers.
 _MOST_FUSED = 64
 
 

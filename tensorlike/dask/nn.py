@@ -1,4 +1,4 @@
-"""Functions of neural networks in chunks: activations, losses, and what works on each example apart."""
+"""Functions of neural networks in chunks: activations, losses, and what works on each example separately."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class _Weights(ChunkFunction):
 
 
 def per_example(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any], rank: int | None = None) -> Any:
-    """Return the result of a function that works on each example of the first dimension apart.
+    """Return the result of a function that works on each example of the first dimension separately.
 
     The chunked operands have their other dimensions in one chunk; ordinary ones are shared by all examples. Of rank
     `rank` is the first operand, where that tells a batch from a single example.
@@ -208,7 +208,7 @@ def _embedding(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 
 @rule(normalization.layer_norm, toplevel_normalization.layer_norm)
 def _layer_norm(form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Normalise each row apart; weight and bias are factors and terms of all."""
+    """Normalise each row separately; weight and bias are factors and terms of all."""
     given = arguments(form, args, kwargs)
     tensor, shape = given["input"], given["normalized_shape"]
     if not is_chunked(tensor):

@@ -1,10 +1,10 @@
 """Derivatives of functions of chunks: the function runs again on the chunk, recorded there, and is differentiated.
 
 # Note [Differentiated inside a task]
-Elementwise operations and reductions are recorded by their formulas. A function that works on each chunk apart and is
-made of code for arrays (an activation, a convolution, a sort of whole rows) needs no formula: the task of its gradient
-calls it once more on the tensors of the chunk, under the graph there, and runs backward. Nothing is kept between the
-two tasks but the operands. The task is a function of chunks itself, and can be differentiated in the same way.
+Elementwise operations and reductions are recorded by their formulas. A function that works on each chunk separately and
+is made of code for arrays (an activation, a convolution, a sort of whole rows) needs no formula: the task of its
+gradient calls it once more on the tensors of the chunk, under the graph there, and runs backward. Nothing is kept
+between the two tasks but the operands. The task is a function of chunks, and can be differentiated in the same way.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def _made(
     options: dict[str, Any] = {} if name == "normal" and dtype is None else {"dtype": dtype}
     if device is not None:
         options["device"] = device
-    # A generator apart, so that the sample takes nothing from the caller's.
+    # A separate generator, so that the sample takes nothing from the caller's.
     sample = factory(*before, (1,) * len(shape), generator=Generator("cpu" if device is None else device), **options)
     found = chunks_for(name, shape, chunks, sample._tl_data.dtype)
     call = Drawn(_Shaped(factory, before, {**options, "dtype": sample.dtype}), drawn_seed(generator), sample.device)

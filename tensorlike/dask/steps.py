@@ -190,7 +190,7 @@ def _own_copy(work: Work) -> tuple[Callable[..., Any], Any]:
 
 
 def _on_the_same_memory(tensor: Tensor) -> Any:
-    """Return a leaf like `tensor`, of its type and with its attributes, on the same memory. No type is asked."""
+    """Return a leaf like `tensor`, of its type and with its attributes, on the same memory. There is no dispatch."""
     made = rebuild_tensor(*reduce_here(tensor)[1])
     _make_read_only(made)
     return made

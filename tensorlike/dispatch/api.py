@@ -30,8 +30,6 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
     >>> has_torch_function((tl.ones(2), 3.0))
     False
-
-    Source: PyTorch's `torch.overrides.has_torch_function`.
     """
     try:
         operands = tuple(relevant_args)
@@ -72,8 +70,6 @@ def handle_torch_function(
     ...     return x + x
     >>> twice(Duck())
     'twice by Duck'
-
-    Source: PyTorch's `torch.overrides.handle_torch_function`.
     """
     return handle(public_api, tuple(relevant_args), args, kwargs)
 
@@ -88,8 +84,6 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[F
     ...     return x + x
     >>> twice(tl.ones(2))
     tensor([2., 2.])
-
-    Source: PyTorch's `torch.overrides.wrap_torch_function`.
     """
 
     def decorate(function: F) -> F:

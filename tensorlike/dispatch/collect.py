@@ -1,13 +1,13 @@
 """Reading the arguments of a call: which are operands, whether they are plain, which keywords have NumPy's names.
 
-# Note [Who is asked]
-Any argument of a public function is asked whose type has a `__torch_function__` that is switched on, wherever it
+# Note [What overrides]
+Any argument of a public function overrides whose type has a `__torch_function__` that is switched on, wherever it
 stands: as an operand, as a number, a dimension or a size, in a list of sizes, as `out` or `dtype`. Those that stand
 where the signature has no tensor are strays here. They are found before any argument is checked, and dispatched with
 the operands, in the order of the parameters.
 
 As in PyTorch, what fits is taken as it is: an argument that is a number or a string, a tensor of any class that stands
-for one number. A tensor in a list of sizes is asked, which says that a size is no plain number. Two kinds of parameters
+for one number. A tensor in a list of sizes overrides: a size that is no plain number. Two kinds of parameters
 are never looked at, and their annotations say so: a `Callable`, which is called, and `object` or an array of NumPy, the
 data that a tensor is made of.
 
@@ -31,7 +31,7 @@ NUMPY_NAMES: dict[str, str] = {"axis": "dim", "keepdims": "keepdim", "x": "input
 
 #: Annotations of parameters that are never looked at, besides `object`.
 _DATA = re.compile(r"Callable|ndarray")
-#: An option that may be a tensor, as `out` of a factory: one of a subclass is asked too.
+#: An option that may be a tensor, as `out` of a factory: one of a subclass overrides too.
 _STRAY_TENSORS = "stray tensors"
 #: Beyond the arguments of any call.
 _NO_PLACE = 1 << 30
@@ -76,7 +76,7 @@ _FITTING = (int, float, complex, str)
 
 
 def _is_ordinary(kind: type) -> bool:
-    """Return whether no value of a type is ever asked: neither the type nor its instances can be given an attribute."""
+    """Return whether values of a type never override: neither the type nor its instances can be given an attribute."""
     if kind.__flags__ & _MADE_LATER or kind.__dictoffset__ or hasattr(kind, "__torch_function__"):
         return False
     ORDINARY.add(kind)
@@ -84,9 +84,9 @@ def _is_ordinary(kind: type) -> bool:
 
 
 def strays(value: Any, tensors: bool = False) -> Sequence[Any]:
-    """Return what is asked in an argument that is no operand: see Note [Who is asked].
+    """Return what overrides in an argument that is no operand: see Note [What overrides].
 
-    With `tensors` a tensor of a subclass is asked too.
+    With `tensors` a tensor of a subclass overrides too.
     """
     kind = type(value)
     if kind in ORDINARY:
@@ -106,7 +106,7 @@ def strays(value: Any, tensors: bool = False) -> Sequence[Any]:
 
 
 def is_asked_about(parameter: Parameter) -> bool:
-    """Return whether an argument for a parameter that is no operand is looked at: see Note [Who is asked]."""
+    """Return whether an argument for a parameter that is no operand is looked at: see Note [What overrides]."""
     annotation = parameter.annotation
     return parameter.operand is None and annotation != "object" and not _DATA.search(annotation)
 
@@ -218,8 +218,8 @@ def _collected(p: Parameter) -> str | None:
 def collecting(
     parameters: Sequence[Parameter], operands_alone: bool = False
 ) -> Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]:
-    """Return the function that collects who may be asked: the operands of a call, those inside sequences and indices
-    too, and the strays of Note [Who is asked], unless `operands_alone`.
+    """Return the function that collects what may override: the operands of a call, those inside sequences and indices
+    too, and the strays of Note [What overrides], unless `operands_alone`.
     """
     asked = {} if operands_alone else _asked(parameters)
     everything = [

@@ -78,7 +78,7 @@ def register_plain(*types: type, tensors: bool = False) -> None:
 
 
 def register_ordinary(*types: type) -> None:
-    """Add `types` to those of options that are never asked; a value of them is no operand."""
+    """Add `types` to those of options that never override; a value of them is no operand."""
     ORDINARY.update(types)
 
 
@@ -112,7 +112,7 @@ class ProvidedToDispatch(Provided):
     disabled_implementation: Any
     #: `propagate(form, cls, args, kwargs)` does at once what calling the default implementation of `cls` does.
     propagate: Callable[[Form, type, tuple[Any, ...], dict[str, Any]], Any]
-    #: `settle(function, types, operands, args, kwargs)` is asked when every type returned NotImplemented.
+    #: `settle(function, types, operands, args, kwargs)` is called when every type returned NotImplemented.
     settle: Callable[[Any, tuple[type, ...], Sequence[Any], tuple[Any, ...], dict[str, Any]], Any] | None
     #: `rules_for(function, types, operands)` returns the rules that `settle` would follow.
     rules_for: Callable[[Any, tuple[type, ...], Sequence[Any]], Sequence[Any]] | None
@@ -143,7 +143,7 @@ def _overrides(kind: type) -> bool:
 
 
 def has_handler(value: Any) -> bool:
-    """Return whether a value is asked: it has a `__torch_function__`, by its type or of its own, that is enabled.
+    """Return whether a value overrides: it has a `__torch_function__`, by its type or of its own, that is enabled.
 
     An attribute of the instance counts, as in PyTorch, and what `__getattr__` finds.
     """
@@ -216,7 +216,7 @@ def plan_for(key: tuple[type, ...], operands: Sequence[Any] = ()) -> Plan:
     """Return the plan for operands of the types `key`: subclasses before superclasses, otherwise left to right.
 
     Plans are about types. An operand whose type has no handler may have one itself: then there is no plan to be
-    remembered, and `operands` are asked.
+    remembered, and the call goes to `operands`.
     """
     plan = _PLANS.get(key)
     return plan if plan is not None and _is_current(plan) else _make_plan(key, operands)

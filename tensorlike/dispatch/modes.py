@@ -33,8 +33,6 @@ class TorchFunctionMode:
     ...     x = tl.ones(2) + 1
     ones
     add
-
-    Source: PyTorch's `torch.overrides.TorchFunctionMode`.
     """
 
     #: Whether the mode is among `State.observers`: see NodeObserver.
@@ -126,8 +124,6 @@ class DisableTorchFunctionSubclass(_Guard):
     ...     kind = type(Sub([1.0]) + 1)
     >>> kind.__name__
     'Tensor'
-
-    Source: PyTorch's `torch._C.DisableTorchFunctionSubclass`.
     """
 
     __slots__ = ()
@@ -137,10 +133,7 @@ class DisableTorchFunctionSubclass(_Guard):
 
 
 class DisableTorchFunction(_Guard):
-    """A context without dispatch, neither to operands' types nor to modes.
-
-    Source: PyTorch's `torch._C.DisableTorchFunction`.
-    """
+    """A context without dispatch, neither to operands' types nor to modes."""
 
     __slots__ = ()
 

@@ -371,7 +371,7 @@ class Form:
         #: Python asks next then: see `core.is_left_to`.
         self.is_operator = False
         self.reflected = ""
-        #: Whether its wrapper may answer for overriding types before they are asked.
+        #: Whether its wrapper may answer for overriding types before they are called.
         self.short_circuit = False
         #: Raises TypeError for operands that are no tensors, for implementations without checks of their own.
         self.check: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None

@@ -351,7 +351,7 @@ class Activation:
 PLAIN_TYPES: Final[set[type]] = {type(None), bool, int, float, complex}
 TENSOR_TYPES: Final[set[type]] = set()
 
-#: Types of arguments none of which is ever asked: the plain ones, and those of options. `collect` adds what it meets.
+#: Types of arguments that never override: the plain ones, and those of options. `collect` adds what it meets.
 ORDINARY: Final[set[type]] = {*PLAIN_TYPES, str}
 
 #: `PLAIN_TYPES` for the first test of calls. Empty while any mode is active: see Note [The plain set is the mode flag].

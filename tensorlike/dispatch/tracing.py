@@ -1,8 +1,8 @@
 """Recording dispatch for `overrides.trace`, without changing it.
 
 # Note [The same questions, watched]
-A traced call goes through the same code as any other: `_ask_mode` and `ask_types` of core.py. They are given stand-ins
-whose `__torch_function__` notes the time and calls the real handler. The stand-ins for operands are made by indexing
+A traced call runs the same code as any other: `_ask_mode` and `ask_types` of core.py. They are given substitutes
+whose `__torch_function__` notes the time and calls the real handler. The substitutes for operands are made by indexing
 alone, so that iterating over the operands gives the operands themselves.
 
 The recorder lies in the State of the thread or task, as modes do: calls outside never come here.
@@ -137,7 +137,7 @@ class WatchedCall:
         self.error = f"{type(error).__name__}: {text}" if text else type(error).__name__
 
     def mode(self, mode: Any) -> _StandIn:
-        """Return the stand-in for a mode that is asked."""
+        """Return the substitute for a mode that is called."""
         return _StandIn(self, mode, "mode", None)
 
 

@@ -11,9 +11,9 @@ A call goes through these questions, in this order; `answering` has all but the 
 - All arguments are plain and passed by position: the implementation runs. It is the first test, for most calls pass it.
 - There are more arguments than parameters: `positional.excess` knows orders that PyTorch takes too.
 - The operand of an operator is no operand: NotImplemented, so that Python asks the other one.
-- Nothing that was passed overrides (Note [Who is asked] in `collect`), and no mode is active: the implementation runs,
+- No argument overrides (Note [What overrides] in `collect`), and no mode is active: the implementation runs,
   with the checks that it does not make itself.
-- Otherwise the operands are collected, and modes and types are asked: `core.dispatch`.
+- Otherwise the operands are collected, and the call is passed to modes and types: `core.dispatch`.
 
 What is known of the form is read at the first call: an import does not pay for the functions that it never uses.
 """
@@ -61,14 +61,14 @@ def public_function(
     name: str,
     qualname: str,
     module: str,
-    doc: str | None,
+    doc: str | Callable[[], str] | None,
     operator: Operator | None = None,
     short_circuit: Callable[[Arguments], Any] | None = None,
     strict: bool = False,
 ) -> Callable[..., Any]:
     """Make the public function of `form` and store it there: see Note [The life of a public function].
 
-    `short_circuit` is asked before anything else about calls with an operand that is not plain, and returns
+    `short_circuit` is called before anything else about calls with an operand that is not plain, and returns
     NotImplemented where it has no answer. With `strict` the types of options that are a `bool` or an `int` are tested,
     for an implementation that does not: see Note [Types of options].
     """
@@ -107,7 +107,8 @@ def public_function(
     made.__name__ = name
     made.__qualname__ = qualname
     made.__module__ = module
-    made.__doc__ = doc
+    # The core calls it when the docstring is asked for.
+    made.__doc__ = doc() if core is None and callable(doc) else doc
     made.__wrapped__ = implementation
     made._form = form
     made.operation = form.operation

@@ -3,6 +3,8 @@
 Everything is written with the public functions, so that parameters and values can be tensors of any overriding type.
 """
 
+from tensorlike.tensor.declarations.documentation import list_arguments as _list_arguments
+
 from . import constraints as constraints
 from . import transforms as transforms
 from . import utils as utils
@@ -142,3 +144,5 @@ __all__ = [
     "register_kl",
     "transform_to",
 ]
+
+_list_arguments("distributions", (globals()[name] for name in __all__))

@@ -15,7 +15,7 @@ __all__ = ["Bernoulli"]
 
 
 class Bernoulli(ProbsOrLogits, ExponentialFamily):
-    """1 with probability `probs`, 0 otherwise; `logits` are the log odds.
+    """Bernoulli distribution: 1 with probability `probs`, else 0; `logits` are the log odds.
 
     >>> tl.distributions.Bernoulli(tl.tensor([0.0, 1.0])).sample()
     tensor([0., 1.])

@@ -14,7 +14,7 @@ __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """The beta distribution: a number between 0 and 1, the first part of a `Dirichlet` of two.
+    """Beta distribution on (0, 1), of density ∝ x^(`concentration1` − 1) · (1 − x)^(`concentration0` − 1).
 
     >>> tl.distributions.Beta(tl.tensor([2.0]), tl.tensor([6.0])).mean
     tensor([0.2500])

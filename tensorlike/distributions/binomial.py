@@ -15,7 +15,7 @@ __all__ = ["Binomial"]
 
 
 class Binomial(ProbsOrLogits):
-    """The number of successes in `total_count` trials, each of probability `probs` (or log odds `logits`).
+    """Binomial distribution: successes in `total_count` trials, each of probability `probs` (or log odds `logits`).
 
     >>> tl.distributions.Binomial(10, tl.tensor([0.0, 0.5, 1.0])).mean
     tensor([ 0.,  5., 10.])

@@ -15,7 +15,7 @@ __all__ = ["Categorical"]
 
 
 class Categorical(ProbsOrLogits):
-    """An index of the last dimension of `probs`, drawn in proportion to them, or to the exponentials of `logits`.
+    """Categorical distribution on 0, 1, ..., K − 1, with the last dimension of `probs`, or of `logits`, as weights.
 
     >>> tl.distributions.Categorical(tl.tensor([0.0, 3.0, 0.0])).sample((2,))
     tensor([1, 1])

@@ -13,7 +13,7 @@ __all__ = ["Cauchy"]
 
 
 class Cauchy(LocationScale):
-    """The Cauchy distribution with median `loc` and half width at half maximum `scale`.
+    """Cauchy distribution with median `loc` and half width at half maximum `scale`.
 
     >>> tl.distributions.Cauchy(0.0, tl.ones(1)).cdf(tl.tensor([1.0]))
     tensor([0.7500])

@@ -11,7 +11,7 @@ __all__ = ["Chi2"]
 
 
 class Chi2(Gamma):
-    """The chi-squared distribution with `df` degrees of freedom: a gamma distribution of shape `df / 2`, rate 1 / 2.
+    """Chi-squared distribution with `df` degrees of freedom: a gamma distribution of shape `df / 2`, rate 1 / 2.
 
     >>> tl.distributions.Chi2(tl.tensor([3.0])).mean
     tensor([3.])

@@ -63,7 +63,11 @@ class Transform:
 
     @property
     def inv(self) -> Transform:
-        """The inverse, whose inverse is this transform."""
+        """The inverse, whose inverse is this transform.
+
+        >>> tl.distributions.ExpTransform().inv(tl.tensor(1.0))
+        tensor(0.)
+        """
         if self._inv is None:
             self._inv = _InverseTransform(self)
         return self._inv  # type: ignore[no-any-return]
@@ -116,18 +120,31 @@ class Transform:
         raise NotImplementedError(f"{type(self)} does not implement _inverse")
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return the logarithm of the absolute determinant of dy/dx, for `x` and its value `y`."""
+        """Return the logarithm of the absolute determinant of dy/dx, for `x` and its value `y`.
+
+        >>> double = tl.distributions.AffineTransform(0.0, 2.0)
+        >>> double.log_abs_det_jacobian(tl.ones(2), double(tl.ones(2)))
+        tensor([0.6931, 0.6931])
+        """
         raise NotImplementedError(f"{type(self)} does not implement log_abs_det_jacobian")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
     def forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape of the value of a tensor of that shape."""
+        """Return the shape of the value of a tensor of that shape.
+
+        >>> tl.distributions.StickBreakingTransform().forward_shape((5, 2))
+        (5, 3)
+        """
         return shape
 
     def inverse_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape of the origin of a tensor of that shape."""
+        """Return the shape of the origin of a tensor of that shape.
+
+        >>> tl.distributions.StickBreakingTransform().inverse_shape((5, 3))
+        (5, 2)
+        """
         return shape
 
 
@@ -331,7 +348,7 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """Give the last dimensions, of shape `in_shape`, the shape `out_shape`.
+    """Reshape of the last dimensions from `in_shape` to `out_shape`.
 
     >>> tl.distributions.transforms.ReshapeTransform((2, 3), (6,))(tl.ones(4, 2, 3)).shape
     tensorlike.Size([4, 6])

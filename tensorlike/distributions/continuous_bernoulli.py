@@ -17,7 +17,7 @@ __all__ = ["ContinuousBernoulli"]
 
 
 class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
-    """A number of [0, 1] with a density in proportion to `probs ** x * (1 - probs) ** (1 - x)`.
+    """Continuous Bernoulli distribution on [0, 1], of density in proportion to `probs ** x * (1 - probs) ** (1 - x)`.
 
     Within `lims` the formulas divide two small numbers, and their Taylor series around 0.5 are used.
 

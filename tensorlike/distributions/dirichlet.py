@@ -19,7 +19,7 @@ def _Dirichlet_backward(x: Tensor, concentration: Tensor, grad_output: Tensor) -
 
 
 class Dirichlet(ExponentialFamily):
-    """Numbers that sum to 1, as the last dimension of `concentration` has them.
+    """Dirichlet distribution on the simplex: vectors of K numbers that sum to 1, of shape `concentration`.
 
     >>> tl.distributions.Dirichlet(tl.tensor([1.0, 3.0])).mean
     tensor([0.2500, 0.7500])

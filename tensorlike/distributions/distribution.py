@@ -154,41 +154,75 @@ class Distribution:
 
     @property
     def batch_shape(self) -> Size:
-        """The shape of the batch of parameters."""
+        """The shape of the batch of parameters.
+
+        >>> tl.distributions.Normal(tl.zeros(3), 1.0).batch_shape
+        tensorlike.Size([3])
+        """
         return self._batch_shape
 
     @property
     def event_shape(self) -> Size:
-        """The shape of one sample of one element of the batch."""
+        """The shape of one sample of one element of the batch.
+
+        >>> tl.distributions.Dirichlet(tl.ones(5, 3)).event_shape
+        tensorlike.Size([3])
+        """
         return self._event_shape
 
     @property
     def mean(self) -> Tensor:
-        """The mean."""
+        """The mean.
+
+        >>> tl.distributions.Exponential(tl.tensor(4.0)).mean
+        tensor(0.2500)
+        """
         raise NotImplementedError(f"{type(self)} does not implement mean")
 
     @property
     def mode(self) -> Tensor:
-        """The value of the largest density or probability."""
+        """The value of the largest density or probability.
+
+        >>> tl.distributions.Poisson(tl.tensor(4.5)).mode
+        tensor(4.)
+        """
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
     def variance(self) -> Tensor:
-        """The variance."""
+        """The variance.
+
+        >>> tl.distributions.Exponential(tl.tensor(4.0)).variance
+        tensor(0.0625)
+        """
         raise NotImplementedError(f"{type(self)} does not implement variance")
 
     @property
     def stddev(self) -> Tensor:
-        """The standard deviation."""
+        """The standard deviation.
+
+        >>> tl.distributions.Uniform(0.0, 12.0).stddev
+        tensor(3.4641)
+        """
         return self.variance.sqrt()
 
     def sample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
-        """Return samples without gradients: `sample_shape` of them for each element of the batch."""
+        """Return samples without gradients: `sample_shape` of them for each element of the batch.
+
+        >>> tl.distributions.Normal(tl.zeros(3), 1.0).sample((2,)).shape
+        tensorlike.Size([2, 3])
+        """
         with tl.no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Tensor:
-        """Return samples that have gradients by the parameters; `has_rsample` tells whether there are any."""
+        """Return samples that have gradients by the parameters; `has_rsample` tells whether there are any.
+
+        >>> mean = tl.zeros(3, requires_grad=True)
+        >>> tl.distributions.Normal(mean, 1.0).rsample((2,)).sum().backward()
+        >>> mean.grad
+        tensor([2., 2., 2.])
+        """
         raise NotImplementedError(f"{type(self)} does not implement rsample")
 
     def sample_n(self, n: int) -> Tensor:
@@ -201,27 +235,51 @@ class Distribution:
         return self.sample(Size((n,)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """Return the logarithm of the density, or of the probability, at `value`."""
+        """Return the logarithm of the density, or of the probability, at `value`.
+
+        >>> tl.distributions.Bernoulli(0.25).log_prob(tl.tensor(1.0)).exp()
+        tensor(0.2500)
+        """
         raise NotImplementedError(f"{type(self)} does not implement log_prob")
 
     def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of samples up to `value`."""
+        """Return the probability of samples up to `value`.
+
+        >>> tl.distributions.Uniform(0.0, 4.0).cdf(tl.tensor(1.0))
+        tensor(0.2500)
+        """
         raise NotImplementedError(f"{type(self)} does not implement cdf")
 
     def icdf(self, value: Tensor) -> Tensor:
-        """Return the quantile of the probability `value`, the inverse of `cdf`."""
+        """Return the quantile of the probability `value`, the inverse of `cdf`.
+
+        >>> tl.distributions.Uniform(0.0, 4.0).icdf(tl.tensor(0.25))
+        tensor(1.)
+        """
         raise NotImplementedError(f"{type(self)} does not implement icdf")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """Return all values of a discrete distribution along a first dimension, expanded over the batch or not."""
+        """Return all values of a discrete distribution along a first dimension, expanded over the batch or not.
+
+        >>> tl.distributions.Categorical(tl.ones(3)).enumerate_support()
+        tensor([0, 1, 2])
+        """
         raise NotImplementedError(f"{type(self)} does not implement enumerate_support")
 
     def entropy(self) -> Tensor:
-        """Return the entropy, in units of `e`."""
+        """Return the entropy, in units of `e`.
+
+        >>> tl.distributions.Categorical(tl.ones(4)).entropy()
+        tensor(1.3863)
+        """
         raise NotImplementedError(f"{type(self)} does not implement entropy")
 
     def perplexity(self) -> Tensor:
-        """Return the exponential of the entropy."""
+        """Return the exponential of the entropy.
+
+        >>> tl.distributions.Categorical(tl.ones(4)).perplexity()
+        tensor(4.)
+        """
         return self.entropy().exp()
 
     def _extended_shape(self, sample_shape: tuple[int, ...] | list[int] = ()) -> Size:

@@ -12,7 +12,7 @@ __all__ = ["Exponential"]
 
 
 class Exponential(ExponentialFamily):
-    """The exponential distribution of that rate.
+    """Exponential distribution on [0, ∞), of rate `rate`: the mean is `1 / rate`.
 
     >>> tl.distributions.Exponential(tl.tensor([2.0])).mean
     tensor([0.5000])

@@ -13,7 +13,7 @@ __all__ = ["FisherSnedecor"]
 
 
 class FisherSnedecor(Distribution):
-    """The quotient of two independent chi-squared variables, each divided by its degrees of freedom.
+    """F distribution: the quotient of two chi-squared variables, each divided by its degrees of freedom.
 
     >>> tl.distributions.FisherSnedecor(tl.tensor([2.0]), tl.tensor([4.0])).mean
     tensor([2.])

@@ -14,7 +14,7 @@ __all__ = ["Gamma"]
 
 
 class Gamma(ExponentialFamily):
-    """The gamma distribution of shape `concentration` and of that rate.
+    """Gamma distribution on (0, ∞), of shape `concentration` and rate `rate`.
 
     >>> tl.distributions.Gamma(tl.tensor([2.0]), tl.tensor([4.0])).mean
     tensor([0.5000])

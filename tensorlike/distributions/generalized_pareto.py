@@ -15,7 +15,7 @@ __all__ = ["GeneralizedPareto"]
 
 
 class GeneralizedPareto(Distribution):
-    """The distribution of what exceeds `loc`: with tails as a power, exponential (`concentration` 0) or finite (below).
+    """Generalized Pareto distribution of excesses over `loc`; its tail is exponential where `concentration` is 0.
 
     >>> tl.distributions.GeneralizedPareto(0.0, 1.0, tl.tensor([0.5])).mean
     tensor([2.])

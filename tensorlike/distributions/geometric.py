@@ -14,7 +14,7 @@ __all__ = ["Geometric"]
 
 
 class Geometric(ProbsOrLogits):
-    """The number of failures before the first success, which has the probability `probs` (or log odds `logits`).
+    """Geometric distribution: failures before the first success, of probability `probs` (or log odds `logits`).
 
     >>> tl.distributions.Geometric(tl.tensor([0.25])).mean
     tensor([3.])

@@ -17,7 +17,7 @@ __all__ = ["Gumbel"]
 
 
 class Gumbel(TransformedDistribution):
-    """The Gumbel distribution, of the largest of many numbers.
+    """Gumbel distribution: the limit of the largest of many numbers, with mode `loc` and width `scale`.
 
     >>> tl.distributions.Gumbel(tl.tensor([1.0]), tl.tensor([2.0])).mean
     tensor([2.1544])

@@ -13,7 +13,7 @@ __all__ = ["HalfCauchy"]
 
 
 class HalfCauchy(HalfDistribution):
-    """The absolute value of a number of a Cauchy distribution with median 0 and that scale.
+    """Half-Cauchy distribution: the absolute value of a Cauchy variable with median 0 and scale `scale`.
 
     >>> tl.distributions.HalfCauchy(tl.ones(1)).cdf(tl.tensor([1.0]))
     tensor([0.5000])

@@ -14,7 +14,7 @@ __all__ = ["HalfNormal"]
 
 
 class HalfNormal(HalfDistribution):
-    """The absolute value of a number of a normal distribution with mean 0 and that scale.
+    """Half-normal distribution: the absolute value of a normal variable with mean 0 and standard deviation `scale`.
 
     >>> tl.distributions.HalfNormal(tl.ones(1)).mean
     tensor([0.7979])

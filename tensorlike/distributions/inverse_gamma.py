@@ -16,7 +16,7 @@ __all__ = ["InverseGamma"]
 
 
 class InverseGamma(TransformedDistribution):
-    """The reciprocal of a gamma variable with these parameters.
+    """Inverse gamma distribution: the reciprocal of a gamma variable of shape `concentration` and rate `rate`.
 
     >>> tl.distributions.InverseGamma(tl.tensor([3.0]), tl.tensor([4.0])).mean
     tensor([2.])

@@ -15,7 +15,7 @@ __all__ = ["Kumaraswamy"]
 
 
 class Kumaraswamy(TransformedDistribution):
-    """A number between 0 and 1 with the distribution function `1 - (1 - x ** concentration1) ** concentration0`.
+    """Kumaraswamy distribution on (0, 1), with cdf `1 - (1 - x ** concentration1) ** concentration0`.
 
     >>> tl.distributions.Kumaraswamy(tl.ones(1), tl.ones(1)).mean
     tensor([0.5000])

@@ -12,7 +12,7 @@ __all__ = ["Laplace"]
 
 
 class Laplace(LocationScale, Distribution):
-    """The Laplace distribution: an exponential one in both directions from `loc`.
+    """Laplace distribution: exponential in both directions from `loc`, with the mean distance `scale`.
 
     >>> tl.distributions.Laplace(0.0, tl.tensor([2.0])).variance
     tensor([8.])

@@ -17,7 +17,7 @@ __all__ = ["LKJCholesky"]
 
 
 class LKJCholesky(Distribution):
-    """Cholesky factors of correlation matrices of size `dim`, whose density is a power of the determinant.
+    """LKJ distribution of Cholesky factors of correlation matrices of size `dim`; density a power of the determinant.
 
     With `concentration` 1 all correlation matrices are equally likely, larger ones prefer those near the identity.
 

@@ -15,7 +15,7 @@ __all__ = ["LogNormal"]
 
 
 class LogNormal(TransformedDistribution):
-    """The exponential of a normal variable with these parameters.
+    """Log-normal distribution: the exponential of a normal variable of mean `loc` and standard deviation `scale`.
 
     >>> tl.distributions.LogNormal(tl.zeros(1), 1.0).mode
     tensor([0.3679])

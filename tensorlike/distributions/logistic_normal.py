@@ -15,7 +15,7 @@ __all__ = ["LogisticNormal"]
 
 
 class LogisticNormal(TransformedDistribution):
-    """Numbers that sum to 1, of which the shares of what is left have normally distributed logits.
+    """Logistic-normal distribution on the simplex: normal vectors through `StickBreakingTransform`.
 
     >>> tl.distributions.LogisticNormal(tl.zeros(3), tl.ones(3)).sample().shape
     tensorlike.Size([4])

@@ -36,7 +36,7 @@ def _batch_lowrank_mahalanobis(W: Tensor, D: Tensor, x: Tensor, capacitance_tril
 
 
 class LowRankMultivariateNormal(Centred, Distribution):
-    """The normal distribution of vectors with the covariance `cov_factor @ cov_factor.T + diag(cov_diag)`.
+    """Multivariate normal distribution with the covariance `cov_factor @ cov_factor.T + diag(cov_diag)`.
 
     >>> normal = tl.distributions.LowRankMultivariateNormal(tl.zeros(2), tl.tensor([[1.0], [0.0]]), tl.ones(2))
     >>> normal.covariance_matrix

@@ -18,7 +18,7 @@ __all__ = ["MixtureSameFamily"]
 
 
 class MixtureSameFamily(Distribution):
-    """A mixture: a component is drawn, then a value from that one of the last batch dimension of the components.
+    """Mixture of distributions of one family: the last batch dimension of the components is drawn from.
 
     >>> d = tl.distributions
     >>> mixture = d.MixtureSameFamily(d.Categorical(tl.tensor([0.5, 0.5])), d.Normal(tl.tensor([-1.0, 1.0]), 1.0))

@@ -19,7 +19,7 @@ __all__ = ["Multinomial"]
 
 
 class Multinomial(ProbsOrLogitsOfCategorical):
-    """How often each index of the last dimension of `probs` (or `logits`) is drawn in `total_count` trials.
+    """Multinomial distribution: the counts of outcomes, of weights `probs` or `logits`, in `total_count` trials.
 
     >>> tl.distributions.Multinomial(10, tl.tensor([0.0, 1.0])).sample()
     tensor([ 0., 10.])

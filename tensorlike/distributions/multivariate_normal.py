@@ -50,7 +50,7 @@ def one_matrix(message: str, error: type[Exception], **matrices: Tensor | None) 
 
 
 class MultivariateNormal(Centred, Distribution):
-    """The normal distribution of vectors, of mean `loc` and with one of three matrices.
+    """Multivariate normal distribution of mean `loc`; its covariance is given by one of three matrices.
 
     Args:
         loc: The mean; its last dimension is that of the vectors.

@@ -15,7 +15,7 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(ProbsOrLogits):
-    """The number of successes, of probability `probs` (or log odds `logits`), before `total_count` failures.
+    """Negative binomial distribution: successes, of probability `probs` (or `logits`), before `total_count` failures.
 
     >>> tl.distributions.NegativeBinomial(2.0, tl.tensor([0.75])).mean
     tensor([6.])

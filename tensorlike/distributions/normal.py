@@ -15,7 +15,7 @@ __all__ = ["Normal"]
 
 
 class Normal(LocationScale, ExponentialFamily):
-    """The normal distribution of mean `loc` and standard deviation `scale`.
+    """Normal distribution of mean `loc` and standard deviation `scale`.
 
     >>> tl.distributions.Normal(0.0, 1.0).cdf(tl.tensor([0.0, 1.0]))
     tensor([0.5000, 0.8413])

@@ -15,7 +15,7 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(ProbsOrLogitsOfCategorical):
-    """A vector with a 1 at an index drawn in proportion to `probs`, or to the exponentials of `logits`.
+    """One-hot categorical distribution: vectors with a 1 at an index drawn by the weights `probs`, or by `logits`.
 
     >>> tl.distributions.OneHotCategorical(tl.tensor([0.0, 3.0, 0.0])).sample()
     tensor([0., 1., 0.])

@@ -15,7 +15,7 @@ __all__ = ["Pareto"]
 
 
 class Pareto(TransformedDistribution):
-    """Numbers of at least `scale` with tails as the power `-alpha`.
+    """Pareto distribution on [`scale`, ∞), whose tail falls as the power `-alpha`.
 
     >>> tl.distributions.Pareto(tl.ones(1), tl.tensor([3.0])).mean
     tensor([1.5000])

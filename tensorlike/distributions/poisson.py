@@ -13,7 +13,7 @@ __all__ = ["Poisson"]
 
 
 class Poisson(ExponentialFamily):
-    """The number of independent events of which there are `rate` on average.
+    """Poisson distribution: the number of independent events of which there are `rate` on average.
 
     >>> tl.distributions.Poisson(tl.tensor([0.0, 2.5])).mode
     tensor([0., 2.])

@@ -48,7 +48,7 @@ class LogitRelaxedBernoulli(ProbsOrLogits):
 
 
 class RelaxedBernoulli(Relaxed):
-    """A number between 0 and 1, which for small temperatures is near 1 with probability `probs`, and near 0 otherwise.
+    """Relaxed Bernoulli (binary concrete) distribution on (0, 1): it tends to `Bernoulli` as `temperature` falls to 0.
 
     >>> tl.distributions.RelaxedBernoulli(tl.tensor(0.5), probs=tl.tensor([0.3, 0.7])).rsample().shape
     tensorlike.Size([2])

@@ -54,7 +54,7 @@ class ExpRelaxedCategorical(ProbsOrLogitsOfCategorical):
 
 
 class RelaxedOneHotCategorical(Relaxed):
-    """Numbers that sum to 1, which for small temperatures are near those of `OneHotCategorical`.
+    """Relaxed one-hot categorical (concrete) distribution: `OneHotCategorical` in the limit of low temperature.
 
     >>> tl.distributions.RelaxedOneHotCategorical(tl.tensor(0.5), probs=tl.ones(3)).rsample().shape
     tensorlike.Size([3])

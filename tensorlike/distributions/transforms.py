@@ -55,7 +55,7 @@ class _Increasing(Transform):
 
 
 class ExpTransform(_Increasing):
-    """`y = exp(x)`.
+    """Exponential: `y = exp(x)`.
 
     >>> tl.distributions.transforms.ExpTransform()(tl.zeros(2))
     tensor([1., 1.])
@@ -74,7 +74,7 @@ class ExpTransform(_Increasing):
 
 
 class PowerTransform(Transform):
-    """`y = x ** exponent`, of positive numbers.
+    """Power: `y = x ** exponent`, of positive numbers.
 
     >>> tl.distributions.transforms.PowerTransform(tl.tensor(2.0))(tl.tensor([3.0]))
     tensor([9.])
@@ -110,7 +110,7 @@ class PowerTransform(Transform):
 
 
 class SigmoidTransform(_Increasing):
-    """`y = 1 / (1 + exp(-x))`.
+    """Logistic sigmoid: `y = 1 / (1 + exp(-x))`.
 
     >>> tl.distributions.transforms.SigmoidTransform()(tl.zeros(2))
     tensor([0.5000, 0.5000])
@@ -130,7 +130,7 @@ class SigmoidTransform(_Increasing):
 
 
 class SoftplusTransform(_Increasing):
-    """`y = log(1 + exp(x))`.
+    """Softplus: `y = log(1 + exp(x))`.
 
     >>> tl.distributions.transforms.SoftplusTransform()(tl.zeros(2))
     tensor([0.6931, 0.6931])
@@ -149,7 +149,7 @@ class SoftplusTransform(_Increasing):
 
 
 class TanhTransform(_Increasing):
-    """`y = tanh(x)`.
+    """Hyperbolic tangent: `y = tanh(x)`.
 
     >>> tl.distributions.transforms.TanhTransform()(tl.zeros(2))
     tensor([0., 0.])
@@ -168,7 +168,7 @@ class TanhTransform(_Increasing):
 
 
 class AbsTransform(Transform):
-    """`y = abs(x)`, whose inverse gives positive numbers.
+    """Absolute value: `y = abs(x)`, whose inverse gives positive numbers.
 
     >>> tl.distributions.transforms.AbsTransform()(tl.tensor([-1.0]))
     tensor([1.])
@@ -186,7 +186,7 @@ class AbsTransform(Transform):
 
 
 class AffineTransform(Transform):
-    """`y = loc + scale * x`, of values with `event_dim` dimensions.
+    """Affine map: `y = loc + scale * x`, of values with `event_dim` dimensions.
 
     >>> tl.distributions.transforms.AffineTransform(1.0, 2.0)(tl.tensor([3.0]))
     tensor([7.])
@@ -248,7 +248,7 @@ class AffineTransform(Transform):
 
 
 class CorrCholeskyTransform(Transform):
-    """Vectors of `d * (d - 1) / 2` numbers to Cholesky factors of correlation matrices of size `d`.
+    """Map of vectors of `d * (d - 1) / 2` numbers to Cholesky factors of correlation matrices of size `d`.
 
     The tangents hyperbolic of the numbers are canonical partial correlations; each row is then a broken stick.
 
@@ -293,7 +293,7 @@ class CorrCholeskyTransform(Transform):
 
 
 class SoftmaxTransform(Transform):
-    """Vectors to probabilities in proportion to their exponentials; the inverse is the logarithm.
+    """Softmax of vectors, not one to one: the inverse is the logarithm.
 
     >>> tl.distributions.transforms.SoftmaxTransform()(tl.zeros(4))
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
@@ -317,7 +317,7 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """Vectors to probabilities, one more, each a share of what those before have left.
+    """Stick breaking: vectors to points of the simplex of one dimension more, each a share of what is left.
 
     >>> tl.distributions.transforms.StickBreakingTransform()(tl.zeros(3))
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
@@ -359,7 +359,7 @@ class StickBreakingTransform(Transform):
 
 
 class LowerCholeskyTransform(Transform):
-    """Square matrices to lower triangular ones with a positive diagonal, the exponential of theirs.
+    """Map of square matrices to lower triangular ones, with the exponential of their diagonal.
 
     >>> tl.distributions.transforms.LowerCholeskyTransform()(tl.zeros(2, 2))
     tensor([[1., 0.],
@@ -381,7 +381,7 @@ class LowerCholeskyTransform(Transform):
 
 
 class PositiveDefiniteTransform(Transform):
-    """Square matrices to positive definite ones, by `LowerCholeskyTransform`.
+    """Map of square matrices to positive definite ones, by `LowerCholeskyTransform`.
 
     >>> tl.distributions.transforms.PositiveDefiniteTransform()(tl.zeros(2, 2))
     tensor([[1., 0.],
@@ -522,7 +522,7 @@ class StackTransform(_SeveralTransform):
 
 
 class CumulativeDistributionTransform(Transform):
-    """Values of a distribution to their probabilities `cdf`.
+    """Map of values to their probabilities under the `cdf` of a distribution.
 
     >>> t = tl.distributions.transforms
     >>> t.CumulativeDistributionTransform(tl.distributions.Normal(0.0, 1.0))(tl.zeros(1))

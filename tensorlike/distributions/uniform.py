@@ -14,7 +14,7 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """A number of [low, high), each as likely as another.
+    """Uniform distribution on [`low`, `high`).
 
     >>> tl.distributions.Uniform(0.0, tl.tensor([4.0])).mean
     tensor([2.])

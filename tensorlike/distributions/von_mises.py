@@ -22,7 +22,7 @@ def _log_modified_bessel_fn(x: Tensor, order: int = 0) -> Tensor:
 
 
 class VonMises(Centred, Distribution):
-    """An angle around `loc`, of [-pi, pi), that is the closer to it the larger `concentration` is.
+    """Von Mises distribution of angles in [-pi, pi), around `loc`, the narrower the larger `concentration` is.
 
     `variance` is the circular one. Samples have no gradients, and are computed in double precision.
 

@@ -17,7 +17,7 @@ __all__ = ["Weibull"]
 
 
 class Weibull(TransformedDistribution):
-    """The Weibull distribution: `scale` times a power of an exponential variable, `1 / concentration`.
+    """Weibull distribution: `scale` times an exponential variable to the power `1 / concentration`.
 
     >>> tl.distributions.Weibull(tl.tensor([2.0]), tl.ones(1)).mean
     tensor([2.])

@@ -33,7 +33,7 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
 
 
 class Wishart(ExponentialFamily):
-    """Positive definite matrices: the scatter of `df` normal vectors whose covariance is given by one of three.
+    """Wishart distribution of positive definite matrices: the scatter of `df` normal vectors of given covariance.
 
     Args:
         df: The degrees of freedom, more than the size of the matrices less 1.

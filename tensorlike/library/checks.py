@@ -148,8 +148,6 @@ def opcheck(
     >>> tl.library.impl("doc_check::twice", "CompositeImplicitAutograd", lambda x: x * 2)
     >>> tl.library.opcheck(tl.ops.doc_check.twice, (tl.ones(2),), test_utils="test_schema")
     {'test_schema': 'SUCCESS'}
-
-    Source: PyTorch's `torch.library.opcheck`.
     """
     overload = _overload(op)
     names = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)

@@ -78,8 +78,6 @@ def infer_schema(
     >>> def scale(x: tl.Tensor, by: float = 2.0) -> tl.Tensor: ...
     >>> tl.library.infer_schema(scale, mutates_args=())
     '(Tensor x, float by=2.0) -> Tensor'
-
-    Source: PyTorch's `torch.library.infer_schema`.
     """
     signature = inspect.signature(prototype_function)
 

@@ -59,8 +59,6 @@ class Library:
     >>> library.impl("scale", lambda x, by: x * by, "CompositeImplicitAutograd")
     >>> tl.ops.doc_library.scale(tl.ones(2), 3.0)
     tensor([3., 3.])
-
-    Source: PyTorch's `torch.library.Library`.
     """
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
@@ -171,8 +169,6 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: obje
     ...     return x * 2
     >>> tl.ops.doc_define.twice(tl.ones(2))
     tensor([2., 2.])
-
-    Source: PyTorch's `torch.library.define`.
     """
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
@@ -198,8 +194,6 @@ def impl(
     lib: Library | None = None,
 ) -> Any:
     """Give an operator a kernel for device types ("cpu", "cuda", "default") or dispatch keys; also a decorator.
-
-    Source: PyTorch's `torch.library.impl`.
     """
     if isinstance(qualname, Library):
         # The older form: impl(library, name, key).
@@ -228,10 +222,7 @@ def register_kernel(
     op: str | OpOverload | CustomOpDef, device_types: str | Sequence[str] | None,
     func: Callable[..., Any] | None = None, /, *, lib: Library | None = None,
 ) -> Any:  # fmt: skip
-    """Give an operator a kernel for device types; None stands for all. Also a decorator.
-
-    Source: PyTorch's `torch.library.register_kernel`.
-    """
+    """Give an operator a kernel for device types; None stands for all. Also a decorator."""
     if isinstance(op, CustomOpDef):
         return op.register_kernel(device_types, func)
     return impl(op, device_types, func, lib=lib)
@@ -244,8 +235,6 @@ def register_fake(
     """Say which shapes and dtypes an operator returns, by a function that computes no values. Also a decorator.
 
     `opcheck` compares it with what the kernels return.
-
-    Source: PyTorch's `torch.library.register_fake`.
     """
     if isinstance(op, str) and "::" in op and lookup(*split_name(op)) is None:
         raise RuntimeError(f"operator {op} does not exist")
@@ -284,8 +273,6 @@ def register_autograd(
     >>> tl.ops.doc_autograd.square(x).sum().backward()
     >>> x.grad
     tensor([6.])
-
-    Source: PyTorch's `torch.library.register_autograd`.
     """
     overload = _overload(op)
     if overload._schema.is_mutable or overload._schema.may_alias:
@@ -305,8 +292,6 @@ def register_vmap(
 
     `info` has `batch_size` and `randomness`. Without a rule, `vmap` calls the operator once per example. Also a
     decorator.
-
-    Source: PyTorch's `torch.library.register_vmap`.
     """
     overload = _overload(op)
     keyword_only_tensors(overload._schema, "register_vmap")
@@ -330,8 +315,6 @@ def get_ctx() -> Any:
 
     Its `new_dynamic_size(min=0, max=None)` stands for a size that the values decide: `opcheck`, which calls the fake,
     takes that of the result.
-
-    Source: PyTorch's `torch.library.get_ctx`.
     """
     return FakeContext.current.get()
 
@@ -382,8 +365,6 @@ def custom_op(
     ...     return tl.from_numpy(x.detach().numpy().copy()).sin()
     >>> sine(tl.zeros(2))
     tensor([0., 0.])
-
-    Source: PyTorch's `torch.library.custom_op`.
     """
 
     def make(function: Callable[..., Any]) -> CustomOpDef:
@@ -399,10 +380,7 @@ def custom_op(
 
 
 class CustomOpDef:
-    """An operator made by `custom_op`.
-
-    Source: PyTorch's `torch.library.CustomOpDef`.
-    """
+    """An operator made by `custom_op`."""
 
     def __init__(
         self, namespace: str, name: str, schema: str, fn: Callable[..., Any], tags: Sequence[Tag] = ()

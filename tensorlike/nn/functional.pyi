@@ -61,6 +61,9 @@ def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_ind
 def adaptive_max_pool1d_with_indices(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any:
     """Return the maxima and their indices: `adaptive_max_pool1d` with `return_indices=True`.
 
+    Args:
+        output_size: The size of the output; one number, or one for each dimension.
+
     >>> x = tl.arange(4.0).reshape(1, 4)
     >>> values, indices = tl.nn.functional.adaptive_max_pool1d_with_indices(x, 1)
     >>> indices.flatten()
@@ -85,6 +88,9 @@ def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_ind
 def adaptive_max_pool2d_with_indices(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any:
     """Return the maxima and their indices: `adaptive_max_pool2d` with `return_indices=True`.
 
+    Args:
+        output_size: The size of the output; one number, or one for each dimension.
+
     >>> x = tl.arange(4.0).reshape(1, 1, 4)
     >>> values, indices = tl.nn.functional.adaptive_max_pool2d_with_indices(x, 1)
     >>> indices.flatten()
@@ -108,6 +114,9 @@ def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_ind
 @overload
 def adaptive_max_pool3d_with_indices(input: Tensor | SupportsTorchFunction, output_size: Any, return_indices: builtins.bool = False) -> Any:
     """Return the maxima and their indices: `adaptive_max_pool3d` with `return_indices=True`.
+
+    Args:
+        output_size: The size of the output; one number, or one for each dimension.
 
     >>> x = tl.arange(4.0).reshape(1, 1, 1, 4)
     >>> values, indices = tl.nn.functional.adaptive_max_pool3d_with_indices(x, 1)
@@ -137,6 +146,9 @@ def alpha_dropout(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5
     The result is scaled and shifted to keep mean and variance. Returns `input` itself unless `training`. Raises
     ValueError unless `p` is from 0 to 1.
 
+    Args:
+        inplace: Whether the result is written into the input.
+
     >>> tl.nn.functional.alpha_dropout(tl.ones(3))
     tensor([1., 1., 1.])
     """
@@ -148,6 +160,12 @@ def avg_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
 
     `input` has the shape (N, C, L) or (C, L). Zeros of the padding count as elements unless `count_include_pad` is
     False. Raises RuntimeError for other shapes and for sizes without a window.
+
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        padding: The zeros put on both sides; one number, or one for each dimension.
+        ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
     >>> tl.nn.functional.avg_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     tensor([[2., 1.]])
@@ -162,6 +180,12 @@ def avg_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
     is False; `divisor_override` stands for the number of elements. Raises RuntimeError for other shapes and for sizes
     without a window.
 
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        padding: The zeros put on both sides; one number, or one for each dimension.
+        ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
+
     >>> tl.nn.functional.avg_pool2d(tl.arange(16.0).reshape(1, 4, 4), 2)
     tensor([[[ 2.5000,  4.5000],
              [10.5000, 12.5000]]])
@@ -173,6 +197,14 @@ def avg_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
     """Return the average of every window over the last three dimensions.
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W); the rest is as in `avg_pool2d`.
+
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        padding: The zeros put on both sides; one number, or one for each dimension.
+        ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
+        count_include_pad: Whether the zeros of the padding count in the means.
+        divisor_override: The divisor of the sums, in place of the number of elements in the window.
 
     >>> tl.nn.functional.avg_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 2)
     tensor([[[[3.5000]]]])
@@ -186,6 +218,11 @@ def batch_norm(input: Tensor | SupportsTorchFunction, running_mean: Tensor | Sup
     Channels are the second dimension. When `training`, mean and variance are those of the batch, and the running ones
     are moved towards them by the fraction `momentum`, in place; otherwise the running ones are used. Raises ValueError
     when training with one value for each channel, RuntimeError for sizes that do not match or missing statistics.
+
+    Args:
+        running_mean: The running statistics, of shape (C,), updated in place while training; None for none.
+        running_var: The running statistics, of shape (C,), updated in place while training; None for none.
+        eps: A small number, for numerical stability.
 
     >>> tl.nn.functional.batch_norm(tl.tensor([[1.0], [3.0]]), None, None, training=True)
     tensor([[-1.0000],
@@ -212,6 +249,12 @@ def binary_cross_entropy(input: Tensor | SupportsTorchFunction, target: Tensor |
     Logarithms are clamped to at least -100. Raises ValueError when the sizes differ, RuntimeError when `input` is not
     between 0 and 1.
 
+    Args:
+        weight: The factor of each class or item; None is 1.
+        size_average: Deprecated: use `reduction`.
+        reduce: Deprecated: use `reduction`.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
+
     >>> tl.nn.functional.binary_cross_entropy(tl.tensor([0.5, 0.5]), tl.tensor([0.0, 1.0]))
     tensor(0.6931)
     """
@@ -223,6 +266,11 @@ def binary_cross_entropy_with_logits(input: Tensor | SupportsTorchFunction, targ
 
     `weight` multiplies all elements, `pos_weight` the part of the target. Raises ValueError when the sizes differ.
 
+    Args:
+        size_average: Deprecated: use `reduction`.
+        reduce: Deprecated: use `reduction`.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
+
     >>> tl.nn.functional.binary_cross_entropy_with_logits(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
     tensor(0.4100)
     """
@@ -233,6 +281,9 @@ def celu(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0, inp
     """Return the elements of `input`, and `alpha * expm1(input / alpha)` in place of negative ones.
 
     Raises RuntimeError when `alpha` is 0.
+
+    Args:
+        inplace: Whether the result is written into the input.
 
     >>> tl.nn.functional.celu(tl.tensor([-1.0, 2.0]), alpha=2.0)
     tensor([-0.7869,  2.0000])
@@ -254,6 +305,9 @@ def channel_shuffle(input: Tensor | SupportsTorchFunction, groups: builtins.int)
 
     Channels are the second dimension of at least three. Raises RuntimeError when they do not divide.
 
+    Args:
+        groups: The number of groups into which the channels are divided.
+
     >>> tl.nn.functional.channel_shuffle(tl.arange(4.0).reshape(1, 4, 1), 2).flatten()
     tensor([0., 2., 1., 3.])
     """
@@ -265,6 +319,11 @@ def conv1d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorch
 
     `input` has the shape (N, C, L) or (C, L), `weight` (channels out, C / groups, K), `bias` (channels out,).
     `padding` is an amount, "valid" or "same". Raises RuntimeError for shapes or dtypes that do not match.
+
+    Args:
+        stride: The step from window to window; one number, or one for each dimension.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        groups: The number of groups into which the channels are divided.
 
     >>> tl.nn.functional.conv1d(tl.tensor([[1.0, 2.0, 4.0]]), tl.tensor([[[1.0, -1.0]]]))
     tensor([[-1., -2.]])
@@ -279,6 +338,11 @@ def conv2d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorch
     out,). `padding` is an amount, one for each of H and W, "valid" or "same". Raises RuntimeError for shapes or dtypes
     that do not match.
 
+    Args:
+        stride: The step from window to window; one number, or one for each dimension.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        groups: The number of groups into which the channels are divided.
+
     >>> tl.nn.functional.conv2d(tl.ones(1, 1, 3, 3), tl.ones(1, 1, 2, 2))
     tensor([[[[4., 4.],
               [4., 4.]]]])
@@ -292,6 +356,11 @@ def conv3d(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorch
     `input` has the shape (N, C, D, H, W) or (C, D, H, W), `weight` (channels out, C / groups, KD, KH, KW), `bias`
     (channels out,). `padding` is an amount, one for each dimension, "valid" or "same". Raises RuntimeError for shapes
     or dtypes that do not match.
+
+    Args:
+        stride: The step from window to window; one number, or one for each dimension.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        groups: The number of groups into which the channels are divided.
 
     >>> tl.nn.functional.conv3d(tl.ones(1, 1, 2, 2, 2), tl.ones(1, 1, 2, 2, 2)).item()
     8.0
@@ -317,6 +386,14 @@ def conv_transpose1d(input: Tensor | SupportsTorchFunction, weight: Tensor | Sup
     `input` has the shape (N, C, L) or (C, L), `weight` (C, channels out / groups, K). Raises RuntimeError for shapes or
     dtypes that do not match.
 
+    Args:
+        bias: The number added to each output channel; None for none.
+        stride: The step from window to window; one number, or one for each dimension.
+        padding: The number of elements cut off both sides of the output.
+        output_padding: The size added to one side of the output, where `stride` leaves it open.
+        groups: The number of groups into which the channels are divided.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+
     >>> tl.nn.functional.conv_transpose1d(tl.tensor([[1.0, 2.0]]), tl.tensor([[[1.0, 10.0]]]))
     tensor([[ 1., 12., 20.]])
     """
@@ -328,6 +405,14 @@ def conv_transpose2d(input: Tensor | SupportsTorchFunction, weight: Tensor | Sup
 
     `input` has the shape (N, C, H, W) or (C, H, W), `weight` (C, channels out / groups, KH, KW). Raises RuntimeError
     for shapes or dtypes that do not match.
+
+    Args:
+        bias: The number added to each output channel; None for none.
+        stride: The step from window to window; one number, or one for each dimension.
+        padding: The number of elements cut off both sides of the output.
+        output_padding: The size added to one side of the output, where `stride` leaves it open.
+        groups: The number of groups into which the channels are divided.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
 
     >>> tl.nn.functional.conv_transpose2d(tl.ones(1, 1, 2, 2), tl.ones(1, 1, 2, 2), stride=2).shape
     tensorlike.Size([1, 1, 4, 4])
@@ -341,6 +426,14 @@ def conv_transpose3d(input: Tensor | SupportsTorchFunction, weight: Tensor | Sup
     `input` has the shape (N, C, D, H, W) or (C, D, H, W), `weight` (C, channels out / groups, KD, KH, KW). Raises
     RuntimeError for shapes or dtypes that do not match.
 
+    Args:
+        bias: The number added to each output channel; None for none.
+        stride: The step from window to window; one number, or one for each dimension.
+        padding: The number of elements cut off both sides of the output.
+        output_padding: The size added to one side of the output, where `stride` leaves it open.
+        groups: The number of groups into which the channels are divided.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+
     >>> tl.nn.functional.conv_transpose3d(tl.ones(1, 1, 1, 1, 1), tl.ones(1, 1, 2, 2, 2)).shape
     tensorlike.Size([1, 1, 2, 2, 2])
     """
@@ -352,6 +445,13 @@ def cosine_embedding_loss(input1: Tensor | SupportsTorchFunction, input2: Tensor
 
     The inputs have the shape (N, D) or (D,), the target (N,) or (). Raises RuntimeError for others.
 
+    Args:
+        input1: The two batches that are compared.
+        input2: The two batches that are compared.
+        size_average: Deprecated: use `reduction`.
+        reduce: Deprecated: use `reduction`.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
+
     >>> x = tl.tensor([[1.0, 0.0]])
     >>> tl.nn.functional.cosine_embedding_loss(x, tl.tensor([[0.0, 1.0]]), tl.tensor([1.0]))
     tensor(1.)
@@ -361,6 +461,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builti
 @overload
 def cosine_similarity(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Any:
     """Return the cosine of the angle between vectors along `dim`; norms below `eps` count as `eps`.
+
+    Args:
+        x1: The two tensors, which broadcast.
+        x2: The two tensors, which broadcast.
 
     >>> tl.nn.functional.cosine_similarity(tl.tensor([[1.0, 0.0]]), tl.tensor([[1.0, 1.0]]))
     tensor([0.7071])
@@ -376,6 +480,11 @@ def cross_entropy(input: Tensor | SupportsTorchFunction, target: Tensor | Suppor
     weighted by `weight`, one number a class. `label_smoothing` mixes that part of a uniform distribution into the
     target. Raises IndexError for a class out of range, ValueError or RuntimeError where shapes do not fit.
 
+    Args:
+        size_average: Deprecated: use `reduction`.
+        reduce: Deprecated: use `reduction`.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
+
     >>> tl.nn.functional.cross_entropy(tl.tensor([[0.0, 0.0], [3.0, 1.0]]), tl.tensor([1, 0]))
     tensor(0.4100)
     """
@@ -390,6 +499,11 @@ def ctc_loss(log_probs: Tensor | SupportsTorchFunction, targets: Tensor | Suppor
     numbers. The mean is that of losses divided by the lengths of their targets. With `zero_infinity` infinite losses,
     of targets too long for the input, are 0. The gradient is that of log-probabilities that `log_softmax` returned.
     Raises RuntimeError for sizes that do not match, ValueError for an unknown reduction.
+
+    Args:
+        input_lengths: The lengths of the items, of shape (N,).
+        target_lengths: The lengths of the items, of shape (N,).
+        reduction: "mean", "sum" or "none": how the losses are reduced.
 
     >>> log_probs = tl.zeros(4, 1, 3).log_softmax(-1)
     >>> tl.nn.functional.ctc_loss(log_probs, tl.tensor([[1, 2]]), (4,), (2,), reduction="sum")
@@ -417,6 +531,10 @@ def dropout1d(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, tr
 
     `input` has the shape (N, C, L) or (C, L). Raises RuntimeError for another, ValueError unless `p` is from 0 to 1.
 
+    Args:
+        training: Whether the model is being trained: dropout and the statistics of the batch apply.
+        inplace: Whether the result is written into the input.
+
     >>> tl.nn.functional.dropout1d(tl.ones(2, 3), training=False).shape
     tensorlike.Size([2, 3])
     """
@@ -428,6 +546,10 @@ def dropout2d(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, tr
 
     `input` has the shape (N, C, H, W); for others the second dimension is taken for channels, with a warning. Raises
     ValueError unless `p` is from 0 to 1.
+
+    Args:
+        training: Whether the model is being trained: dropout and the statistics of the batch apply.
+        inplace: Whether the result is written into the input.
 
     >>> tl.nn.functional.dropout2d(tl.ones(1, 2, 3, 3), training=False).shape
     tensorlike.Size([1, 2, 3, 3])
@@ -441,6 +563,10 @@ def dropout3d(input: Tensor | SupportsTorchFunction, p: builtins.float = 0.5, tr
     `input` has the shape (N, C, D, H, W) or (C, D, H, W); for others the second dimension is taken for channels, with a
     warning. Raises ValueError unless `p` is from 0 to 1.
 
+    Args:
+        training: Whether the model is being trained: dropout and the statistics of the batch apply.
+        inplace: Whether the result is written into the input.
+
     >>> tl.nn.functional.dropout3d(tl.ones(1, 2, 3, 3, 3), training=False).shape
     tensorlike.Size([1, 2, 3, 3, 3])
     """
@@ -451,6 +577,9 @@ def elu(input: Tensor | SupportsTorchFunction, alpha: builtins.float = 1.0, inpl
     """Return the elements of `input`, and `alpha * expm1(input)` in place of negative ones.
 
     Takes floating-point dtypes; raises NotImplementedError for others.
+
+    Args:
+        inplace: Whether the result is written into the input.
 
     >>> tl.nn.functional.elu(tl.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
@@ -475,6 +604,9 @@ def embedding(input: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTo
     number of its look-ups. With `sparse` the gradient of the table is a sparse tensor of the rows looked up. Raises
     IndexError for a number out of range.
 
+    Args:
+        norm_type: The order p of the p-norm.
+
     >>> tl.nn.functional.embedding(tl.tensor([1, 0]), tl.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[3., 4.],
             [1., 2.]])
@@ -488,6 +620,13 @@ def embedding_bag(input: Tensor | SupportsTorchFunction, weight: Tensor | Suppor
     A bag is a row of the matrix `input`, or the part of the vector `input` between two of the `offsets`. Indices equal
     to `padding_idx` are ignored. With "sum" each number can have a weight in `per_sample_weights`. Raises ValueError
     for arguments that do not fit.
+
+    Args:
+        max_norm: If given, rows of a larger norm are scaled to it, in place.
+        norm_type: The order p of the p-norm.
+        scale_grad_by_freq: Whether a row's gradient is divided by how often its index stands in the batch.
+        sparse: Whether gradients of the weight are sparse; dense here.
+        include_last_offset: Whether `offsets` ends with the number of indices.
 
     >>> table = tl.tensor([[1.0], [10.0], [100.0]])
     >>> tl.nn.functional.embedding_bag(tl.tensor([0, 1, 2]), table, tl.tensor([0, 2]), mode="sum")
@@ -503,6 +642,9 @@ def feature_alpha_dropout(input: Tensor | SupportsTorchFunction, p: builtins.flo
     Channels are the second dimension. Returns `input` itself unless `training`. Raises ValueError unless `p` is from 0
     to 1.
 
+    Args:
+        inplace: Whether the result is written into the input.
+
     >>> tl.nn.functional.feature_alpha_dropout(tl.ones(1, 3))
     tensor([[1., 1., 1.]])
     """
@@ -514,6 +656,13 @@ def fold(input: Tensor | SupportsTorchFunction, output_size: Any, kernel_size: A
 
     `input` has the shape (N, C * KH * KW, windows) or without N, the result (N, C, *output_size). Raises RuntimeError
     for another number of columns.
+
+    Args:
+        output_size: The size of the output; one number, or one for each dimension.
+        kernel_size: The size of the window; one number, or one for each dimension.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        padding: The zeros put on both sides; one number, or one for each dimension.
+        stride: The step from window to window; one number, or one for each dimension.
 
     >>> tl.nn.functional.fold(tl.ones(1, 4, 2), (2, 3), 2)
     tensor([[[[1., 2., 1.],
@@ -531,6 +680,9 @@ def fractional_max_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: An
     input's size; `_random_samples` of the shape (N, C, 2), from 0 to 1, are their positions. With `return_indices` also
     returns the indices of the maxima. Raises ValueError when neither size nor ratio is given.
 
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+
     >>> x = tl.arange(16.0).reshape(1, 4, 4)
     >>> tl.nn.functional.fractional_max_pool2d(x, 2, 2, _random_samples=tl.zeros(1, 1, 2))
     tensor([[[ 5.,  7.],
@@ -541,6 +693,12 @@ def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_s
 @overload
 def fractional_max_pool2d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the maxima and their indices: `fractional_max_pool2d` with `return_indices=True`.
+
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        output_size: The size of the output; one number, or one for each dimension.
+        output_ratio: The size of the output as a part of the input's.
+        _random_samples: The places of the windows, of shape (N, C, dimensions); drawn if None.
 
     >>> x = tl.arange(9.0).reshape(1, 3, 3)
     >>> values, indices = tl.nn.functional.fractional_max_pool2d_with_indices(x, 2, 1)
@@ -558,6 +716,12 @@ def fractional_max_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: An
     `input` has the shape (N, C, D, H, W) or (C, D, H, W), `_random_samples` (N, C, 3). The rest is as in
     `fractional_max_pool2d`.
 
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        output_size: The size of the output; one number, or one for each dimension.
+        output_ratio: The size of the output as a part of the input's.
+        return_indices: Whether to return the indices of the maxima, too.
+
     >>> tl.nn.functional.fractional_max_pool3d(tl.arange(27.0).reshape(1, 3, 3, 3), 2, 1)
     tensor([[[[26.]]]])
     """
@@ -566,6 +730,12 @@ def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_s
 @overload
 def fractional_max_pool3d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the maxima and their indices: `fractional_max_pool3d` with `return_indices=True`.
+
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        output_size: The size of the output; one number, or one for each dimension.
+        output_ratio: The size of the output as a part of the input's.
+        _random_samples: The places of the windows, of shape (N, C, dimensions); drawn if None.
 
     >>> x = tl.arange(27.0).reshape(1, 3, 3, 3)
     >>> values, indices = tl.nn.functional.fractional_max_pool3d_with_indices(x, 2, 1)
@@ -580,6 +750,9 @@ def gaussian_nll_loss(input: Tensor | SupportsTorchFunction, target: Tensor | Su
 
     `var` holds variances, of the size of `input`, or with the last dimension 1 or missing; those below `eps` count as
     `eps`. With `full` the constant is added. Raises ValueError for another size and for negative variances.
+
+    Args:
+        reduction: "mean", "sum" or "none": how the losses are reduced.
 
     >>> tl.nn.functional.gaussian_nll_loss(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 4.0]), tl.tensor([1.0, 1.0]))
     tensor(1.)
@@ -633,6 +806,9 @@ def group_norm(input: Tensor | SupportsTorchFunction, num_groups: builtins.int, 
     Channels are the second dimension; `weight` and `bias` have one element for each. Raises RuntimeError for sizes that
     do not match. Composes `layer_norm`, with groups as rows.
 
+    Args:
+        eps: A small number, for numerical stability.
+
     >>> tl.nn.functional.group_norm(tl.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
@@ -665,6 +841,9 @@ def hardsigmoid(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = 
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
+    Args:
+        inplace: Whether the result is written into the input.
+
     >>> tl.nn.functional.hardsigmoid(tl.tensor([-4.0, 0.0, 4.0]))
     tensor([0.0000, 0.5000, 1.0000])
     """
@@ -676,6 +855,9 @@ def hardswish(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = Fa
 
     It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
+    Args:
+        inplace: Whether the result is written into the input.
+
     >>> tl.nn.functional.hardswish(tl.tensor([-4.0, 0.0, 4.0]))
     tensor([-0.,  0.,  4.])
     """
@@ -686,6 +868,9 @@ def hardtanh(input: Tensor | SupportsTorchFunction, min_val: builtins.float = -1
     """Return the elements of `input`, with the nearer limit in place of those outside `min_val` to `max_val`.
 
     Raises ValueError when `min_val` is the larger, RuntimeError for booleans.
+
+    Args:
+        inplace: Whether the result is written into the input.
 
     >>> tl.nn.functional.hardtanh(tl.tensor([-3.0, 0.5, 2.0]))
     tensor([-1.0000,  0.5000,  1.0000])
@@ -705,6 +890,11 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float =
 def hinge_embedding_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, margin: builtins.float = 1.0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any:
     """Return `input` where `target` is 1 and `max(0, margin - input)` where it is -1, reduced.
 
+    Args:
+        size_average: Deprecated: use `reduction`.
+        reduce: Deprecated: use `reduction`.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
+
     >>> tl.nn.functional.hinge_embedding_loss(tl.tensor([0.5, 0.5]), tl.tensor([1.0, -1.0]))
     tensor(0.5000)
     """
@@ -715,6 +905,9 @@ def huber_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsT
     """Return half the squared differences of `input` and `target`, reduced, growing only linearly beyond `delta`.
 
     `weight`, of the same size, multiplies them. Raises RuntimeError unless `delta` is positive.
+
+    Args:
+        reduction: "mean", "sum" or "none": how the losses are reduced.
 
     >>> tl.nn.functional.huber_loss(tl.tensor([1.0, 2.0]), tl.tensor([1.5, 4.0]), reduction="none")
     tensor([0.1250, 1.5000])
@@ -728,6 +921,12 @@ def instance_norm(input: Tensor | SupportsTorchFunction, running_mean: Tensor | 
     Without `use_input_stats` mean and variance are the running ones. Raises ValueError when a channel has one element.
     Composes `batch_norm`, with the items' channels as the channels of one item.
 
+    Args:
+        running_mean: The running statistics, of shape (C,), updated in place while training; None for none.
+        running_var: The running statistics, of shape (C,), updated in place while training; None for none.
+        momentum: The weight of the new batch in the running statistics; None averages all batches.
+        eps: A small number, for numerical stability.
+
     >>> tl.nn.functional.instance_norm(tl.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.0000,  1.0000]]])
     """
@@ -738,7 +937,8 @@ def interpolate(input: Tensor | SupportsTorchFunction, size: Any = None, scale_f
     """Return `input` resampled to `size`, or to `scale_factor` times its size.
 
     `input` has the shape (N, C, *spatial) with one to three spatial dimensions. `mode` is "nearest", "nearest-exact",
-    "area", "linear" (one dimension), "bilinear" and "bicubic" (two) or "trilinear" (three). With `align_corners` the
+    "area", "linear" (one dimension), "bilinear" and "bicubic" (two) or "trilinear" (three). `recompute_scale_factor`
+    takes the scale from the rounded size. With `align_corners` the
     first and last elements stay where they are. With `antialias` ("bilinear", "bicubic") downsampling averages. Raises
     ValueError or NotImplementedError for arguments that do not match.
 
@@ -756,6 +956,11 @@ def kl_div(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorch
     With `log_target` the target holds log-probabilities too. The reduction "batchmean" divides the sum by the size of
     the first dimension; "mean" divides it by the number of elements, with a warning.
 
+    Args:
+        size_average: Deprecated: use `reduction`.
+        reduce: Deprecated: use `reduction`.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
+
     >>> input = tl.tensor([[0.5, 0.5]]).log()
     >>> tl.nn.functional.kl_div(input, tl.tensor([[0.25, 0.75]]), reduction="batchmean")
     tensor(0.1308)
@@ -769,6 +974,10 @@ def l1_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorc
     With `weight`, of the same size, the mean is the weighted one. Warns when the sizes differ; raises RuntimeError when
     they do not broadcast, ValueError for an unknown reduction.
 
+    Args:
+        size_average: Deprecated: use `reduction`.
+        reduce: Deprecated: use `reduction`.
+
     >>> tl.nn.functional.l1_loss(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 4.0]))
     tensor(1.)
     """
@@ -781,6 +990,9 @@ def layer_norm(input: Tensor | SupportsTorchFunction, normalized_shape: Any, wei
     `normalized_shape` is the shape of these dimensions, and of `weight` and `bias`. Raises RuntimeError where shapes do
     not fit.
 
+    Args:
+        eps: A small number, for numerical stability.
+
     >>> tl.nn.functional.layer_norm(tl.tensor([1.0, 2.0, 3.0]), (3,))
     tensor([-1.2247,  0.0000,  1.2247])
     """
@@ -791,6 +1003,9 @@ def leaky_relu(input: Tensor | SupportsTorchFunction, negative_slope: builtins.f
     """Return the elements of `input`, negative ones times `negative_slope`.
 
     Takes floating-point dtypes; raises NotImplementedError for others.
+
+    Args:
+        inplace: Whether the result is written into the input.
 
     >>> tl.nn.functional.leaky_relu(tl.tensor([-1.0, 2.0]), 0.1)
     tensor([-0.1000,  2.0000])
@@ -829,6 +1044,12 @@ def linear_cross_entropy(input: Tensor | SupportsTorchFunction, linear_weight: T
     what that is not for (several outputs, no reduction, one item) is computed at once, with a warning. Raises
     RuntimeError where shapes do not fit.
 
+    Args:
+        weight: The factor of each class or item; None is 1.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
+        ignore_index: The class whose items do not count.
+        label_smoothing: The part of the target that is divided among all classes.
+
     >>> x, weight = tl.ones(1, 2), tl.tensor([[1.0, 0.0], [0.0, 1.0]])
     >>> tl.nn.functional.linear_cross_entropy(x, weight, tl.tensor([1]))
     tensor(0.6931)
@@ -851,6 +1072,9 @@ def log_softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: bui
 def log_softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Any:
     """Return the logarithm of the softmax of `input` along `dim`, computed without overflow.
 
+    Args:
+        dtype: The dtype of the result.
+
     >>> tl.nn.functional.log_softmax(tl.tensor([0.0, 0.0]), dim=0)
     tensor([-0.6931, -0.6931])
     """
@@ -871,6 +1095,11 @@ def lp_pool1d(input: Tensor | SupportsTorchFunction, norm_type: builtins.float, 
 
     `input` has the shape (N, C, L) or (C, L). Written with `avg_pool1d`.
 
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
+
     >>> tl.nn.functional.lp_pool1d(tl.tensor([[3.0, 4.0]]), 2, 2)
     tensor([[5.]])
     """
@@ -881,6 +1110,11 @@ def lp_pool2d(input: Tensor | SupportsTorchFunction, norm_type: builtins.float, 
     """Return the root of the sum of powers `norm_type` of every window over the last two dimensions.
 
     `input` has the shape (N, C, H, W) or (C, H, W). Written with `avg_pool2d`.
+
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
     >>> tl.nn.functional.lp_pool2d(tl.ones(1, 2, 2), 2, 2)
     tensor([[[2.]]])
@@ -893,6 +1127,11 @@ def lp_pool3d(input: Tensor | SupportsTorchFunction, norm_type: builtins.float, 
 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W). Written with `avg_pool3d`.
 
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
+
     >>> tl.nn.functional.lp_pool3d(tl.ones(1, 2, 2, 2), 3, 2)
     tensor([[[[2.]]]])
     """
@@ -904,6 +1143,11 @@ def margin_ranking_loss(input1: Tensor | SupportsTorchFunction, input2: Tensor |
 
     A target of 1 ranks the first higher, one of -1 the second. Raises RuntimeError when the numbers of dimensions
     differ.
+
+    Args:
+        size_average: Deprecated: use `reduction`.
+        reduce: Deprecated: use `reduction`.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
 
     >>> tl.nn.functional.margin_ranking_loss(tl.tensor([2.0]), tl.tensor([3.0]), tl.tensor([1.0]))
     tensor(1.)
@@ -919,6 +1163,12 @@ def max_pool1d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
     `input` has the shape (N, C, L) or (C, L). Windows are `stride` apart, their own size when it is not given. With
     `return_indices` also returns their indices. Raises RuntimeError for other shapes and for sizes without a window.
 
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        padding: The minus infinities put on both sides.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
+
     >>> tl.nn.functional.max_pool1d(tl.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     tensor([[3., 2.]])
     """
@@ -927,6 +1177,13 @@ def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None,
 @overload
 def max_pool1d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """Return the maxima and their indices: `max_pool1d` with `return_indices=True`.
+
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        padding: The minus infinities put on both sides.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
     >>> x = tl.arange(4.0).reshape(1, 4)
     >>> values, indices = tl.nn.functional.max_pool1d_with_indices(x, (2,))
@@ -945,6 +1202,12 @@ def max_pool2d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
     With `return_indices` also returns their indices in the flattened image. Raises RuntimeError for other shapes and
     for sizes without a window.
 
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        padding: The minus infinities put on both sides.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
+
     >>> tl.nn.functional.max_pool2d(tl.arange(16.0).reshape(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
              [13., 15.]]])
@@ -954,6 +1217,13 @@ def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None,
 @overload
 def max_pool2d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """Return the maxima and their indices: `max_pool2d` with `return_indices=True`.
+
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        padding: The minus infinities put on both sides.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
     >>> x = tl.arange(4.0).reshape(1, 1, 4)
     >>> values, indices = tl.nn.functional.max_pool2d_with_indices(x, (1, 2))
@@ -971,6 +1241,13 @@ def max_pool3d(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: 
     `input` has the shape (N, C, D, H, W) or (C, D, H, W). With `return_indices` also returns their indices in the
     flattened volume. Raises RuntimeError for other shapes and for sizes without a window.
 
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        padding: The minus infinities put on both sides.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
+
     >>> tl.nn.functional.max_pool3d(tl.arange(8.0).reshape(1, 2, 2, 2), 2)
     tensor([[[[7.]]]])
     """
@@ -979,6 +1256,13 @@ def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None,
 @overload
 def max_pool3d_with_indices(input: Tensor | SupportsTorchFunction, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """Return the maxima and their indices: `max_pool3d` with `return_indices=True`.
+
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        padding: The minus infinities put on both sides.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        ceil_mode: Whether the output's size is rounded up, so that a last window may reach past the end.
 
     >>> x = tl.arange(4.0).reshape(1, 1, 1, 4)
     >>> values, indices = tl.nn.functional.max_pool3d_with_indices(x, (1, 1, 2))
@@ -993,6 +1277,12 @@ def max_unpool1d(input: Tensor | SupportsTorchFunction, indices: Tensor | Suppor
 
     Raises RuntimeError or ValueError for shapes that do not match.
 
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        padding: The padding of the pooling.
+        output_size: The size of the output; one number, or one for each dimension.
+
     >>> tl.nn.functional.max_unpool1d(tl.tensor([[3.0, 2.0]]), tl.tensor([[1, 2]]), 2)
     tensor([[0., 3., 2., 0.]])
     """
@@ -1003,6 +1293,12 @@ def max_unpool2d(input: Tensor | SupportsTorchFunction, indices: Tensor | Suppor
     """Return zeros with the elements of `input` at the indices `indices`, which `max_pool2d` returned.
 
     Raises RuntimeError or ValueError for shapes that do not match.
+
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        padding: The padding of the pooling.
+        output_size: The size of the output; one number, or one for each dimension.
 
     >>> tl.nn.functional.max_unpool2d(tl.tensor([[[5.0]]]), tl.tensor([[[3]]]), 2)
     tensor([[[0., 0.],
@@ -1016,6 +1312,12 @@ def max_unpool3d(input: Tensor | SupportsTorchFunction, indices: Tensor | Suppor
 
     Raises RuntimeError or ValueError for shapes that do not match.
 
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        stride: The step from window to window, by default the size of the window.
+        padding: The padding of the pooling.
+        output_size: The size of the output; one number, or one for each dimension.
+
     >>> tl.nn.functional.max_unpool3d(tl.tensor([[[[5.0]]]]), tl.tensor([[[[7]]]]), 2).sum()
     tensor(5.)
     """
@@ -1024,6 +1326,9 @@ def mish(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
 @overload
 def mish(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any:
     """Return `input * tanh(softplus(input))`, element by element.
+
+    Args:
+        inplace: Whether the result is written into the input.
 
     >>> tl.nn.functional.mish(tl.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.3034,  0.0000,  0.8651])
@@ -1036,6 +1341,10 @@ def mse_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTor
 
     With `weight`, of the same size, the mean is the weighted one. Takes floating-point dtypes. Warns when the sizes
     differ; raises RuntimeError when they do not broadcast, ValueError for an unknown reduction.
+
+    Args:
+        size_average: Deprecated: use `reduction`.
+        reduce: Deprecated: use `reduction`.
 
     >>> tl.nn.functional.mse_loss(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 4.0]))
     tensor(2.)
@@ -1056,6 +1365,10 @@ def multi_head_attention_forward(query: Tensor | SupportsTorchFunction, key: Ten
     The weights have the shape (N, L, S), or (N, heads, L, S) unless `average_attn_weights`. Raises AssertionError or
     RuntimeError where shapes or dtypes do not fit. Written with `linear`, `matmul` and `softmax`.
 
+    Args:
+        dropout_p: The probability with which elements are zeroed during training.
+        training: Whether the model is being trained: dropout and the statistics of the batch apply.
+
     >>> x, one = tl.tensor([[1.0, 0.0], [0.0, 1.0]]), tl.eye(2)
     >>> output, weights = tl.nn.functional.multi_head_attention_forward(
     ...     x, x, x, 2, 1, tl.cat([one, one, one]), None, None, None, False, 0.0, one, None
@@ -1073,6 +1386,11 @@ def multi_margin_loss(input: Tensor | SupportsTorchFunction, target: Tensor | Su
     `input` has the shape (N, C) or (C,), `target` (N,) or (), `weight` (C,). Raises ValueError unless `p` is 1 or 2,
     RuntimeError for a class out of range.
 
+    Args:
+        size_average: Deprecated: use `reduction`.
+        reduce: Deprecated: use `reduction`.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
+
     >>> tl.nn.functional.multi_margin_loss(tl.tensor([[0.0, 0.5]]), tl.tensor([1]))
     tensor(0.2500)
     """
@@ -1085,6 +1403,11 @@ def multilabel_margin_loss(input: Tensor | SupportsTorchFunction, target: Tensor
     `input` has the shape (N, C) or (C,), and so has `target`: the labels of each item, then -1. Raises RuntimeError
     where shapes differ or a label is out of range.
 
+    Args:
+        size_average: Deprecated: use `reduction`.
+        reduce: Deprecated: use `reduction`.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
+
     >>> tl.nn.functional.multilabel_margin_loss(tl.tensor([[0.0, 0.5]]), tl.tensor([[1, -1]]))
     tensor(0.2500)
     """
@@ -1093,6 +1416,12 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
 @overload
 def multilabel_soft_margin_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any:
     """Return the mean over the last dimension of the two-class cross entropies of `input` and `target`, reduced.
+
+    Args:
+        weight: The factor of each class or item; None is 1.
+        size_average: Deprecated: use `reduction`.
+        reduce: Deprecated: use `reduction`.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
 
     >>> tl.nn.functional.multilabel_soft_margin_loss(tl.tensor([[0.0, 2.0]]), tl.tensor([[0.0, 1.0]]))
     tensor(0.4100)
@@ -1115,6 +1444,11 @@ def nll_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTor
     `input` has the shape (N, C), (C,) or (N, C, d1, ...), `target` the same without C. Items of the class
     `ignore_index` are ignored; the mean is weighted by `weight`, one number for each class. Raises IndexError for a
     class out of range, ValueError or RuntimeError for shapes that do not match.
+
+    Args:
+        size_average: Deprecated: use `reduction`.
+        reduce: Deprecated: use `reduction`.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
 
     >>> tl.nn.functional.nll_loss(tl.tensor([[-1.0, -2.0]]), tl.tensor([1]))
     tensor(2.)
@@ -1165,6 +1499,9 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: buil
 def pairwise_distance(x1: Tensor | SupportsTorchFunction, x2: Tensor | SupportsTorchFunction, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Any:
     """Return the norm of order `p` of `x1 - x2 + eps` along the last dimension.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.nn.functional.pairwise_distance(tl.tensor([[3.0, 0.0]]), tl.tensor([[0.0, 4.0]]))
     tensor([5.])
     """
@@ -1209,6 +1546,11 @@ def poisson_nll_loss(input: Tensor | SupportsTorchFunction, target: Tensor | Sup
     `input` is the mean, or its logarithm with `log_input`; otherwise `eps` keeps logarithms finite. With `full` the
     logarithm of the factorial of targets above 1 is added, by Stirling's formula.
 
+    Args:
+        size_average: Deprecated: use `reduction`.
+        reduce: Deprecated: use `reduction`.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
+
     >>> tl.nn.functional.poisson_nll_loss(tl.tensor([0.0, 1.0]), tl.tensor([1.0, 2.0]))
     tensor(0.8591)
     """
@@ -1237,6 +1579,9 @@ def relu6(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
 @overload
 def relu6(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any:
     """Clamp the elements of `input` to the range from 0 to 6.
+
+    Args:
+        inplace: Whether the result is written into the input.
 
     >>> tl.nn.functional.relu6(tl.tensor([-1.0, 3.0, 8.0]))
     tensor([0., 3., 6.])
@@ -1270,6 +1615,9 @@ def rrelu(input: Tensor | SupportsTorchFunction, lower: builtins.float = 0.125, 
 
     When `training`, each slope is drawn between `lower` and `upper`; otherwise it is the mean of the two.
 
+    Args:
+        inplace: Whether the result is written into the input.
+
     >>> tl.nn.functional.rrelu(tl.tensor([-2.0, 4.0]), 0.25, 0.75)
     tensor([-1.,  4.])
     """
@@ -1293,6 +1641,9 @@ def scaled_dot_product_attention(query: Tensor | SupportsTorchFunction, key: Ten
     gives zeros. `scale` is `1 / sqrt(E)` unless given. With `enable_gqa` several heads of the query share one of the
     others. Raises RuntimeError for shapes or dtypes that do not match. Composes `matmul` and `softmax`.
 
+    Args:
+        dropout_p: The probability with which elements are zeroed during training.
+
     >>> q, k, v = tl.zeros(1, 2), tl.ones(2, 2), tl.tensor([[0.0], [1.0]])
     >>> tl.nn.functional.scaled_dot_product_attention(q, k, v)
     tensor([[0.5000]])
@@ -1302,6 +1653,9 @@ def selu(input: Tensor, inplace: builtins.bool = False) -> Tensor: ...
 @overload
 def selu(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) -> Any:
     """Return the scaled elu of `input`, with the constants that preserve mean and variance through deep networks.
+
+    Args:
+        inplace: Whether the result is written into the input.
 
     >>> tl.nn.functional.selu(tl.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
@@ -1316,7 +1670,7 @@ def selu_(input: Tensor | SupportsTorchFunction) -> Any:
     tensor([-1.1113,  2.1014])
     """
 def sigmoid(input: Tensor) -> Tensor:
-    """Return the logistic function of `input`: the same as `input.sigmoid()`, which types are asked about.
+    """Return the logistic function of `input`: the same as `input.sigmoid()`, which types receive.
 
     >>> tl.nn.functional.sigmoid(tl.tensor([0.0, 1.0]))
     tensor([0.5000, 0.7311])
@@ -1329,6 +1683,9 @@ def silu(input: Tensor | SupportsTorchFunction, inplace: builtins.bool = False) 
 
     Takes floating-point and complex dtypes; raises NotImplementedError for others.
 
+    Args:
+        inplace: Whether the result is written into the input.
+
     >>> tl.nn.functional.silu(tl.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.2689,  0.0000,  0.7311])
     """
@@ -1340,6 +1697,11 @@ def smooth_l1_loss(input: Tensor | SupportsTorchFunction, target: Tensor | Suppo
 
     Differences d below `beta` give `d * d / (2 * beta)`. Raises RuntimeError when `beta` is negative.
 
+    Args:
+        size_average: Deprecated: use `reduction`.
+        reduce: Deprecated: use `reduction`.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
+
     >>> tl.nn.functional.smooth_l1_loss(tl.tensor([1.0, 2.0]), tl.tensor([1.5, 4.0]), reduction="none")
     tensor([0.1250, 1.5000])
     """
@@ -1348,6 +1710,11 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: builtins.bool 
 @overload
 def soft_margin_loss(input: Tensor | SupportsTorchFunction, target: Tensor | SupportsTorchFunction, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Any:
     """Return `log(1 + exp(-target * input))`, reduced, for targets of 1 and -1.
+
+    Args:
+        size_average: Deprecated: use `reduction`.
+        reduce: Deprecated: use `reduction`.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
 
     >>> tl.nn.functional.soft_margin_loss(tl.tensor([0.0, 2.0]), tl.tensor([-1.0, 1.0]))
     tensor(0.4100)
@@ -1368,6 +1735,9 @@ def softmin(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtin
 @overload
 def softmin(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: Dtype | None = None) -> Any:
     """Return the softmax of `-input` along `dim`.
+
+    Args:
+        dtype: The dtype of the result.
 
     >>> tl.nn.functional.softmin(tl.tensor([1.0, 1.0]), dim=0)
     tensor([0.5000, 0.5000])
@@ -1402,7 +1772,7 @@ def softsign(input: Tensor | SupportsTorchFunction) -> Any:
     tensor([-0.5000,  0.7500])
     """
 def tanh(input: Tensor) -> Tensor:
-    """Return the hyperbolic tangent of `input`: the same as `input.tanh()`, which types are asked about.
+    """Return the hyperbolic tangent of `input`: the same as `input.tanh()`, which types receive.
 
     >>> tl.nn.functional.tanh(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7616])
@@ -1421,6 +1791,9 @@ def threshold(input: Tensor, threshold: builtins.float, value: builtins.float, i
 @overload
 def threshold(input: Tensor | SupportsTorchFunction, threshold: builtins.float, value: builtins.float, inplace: builtins.bool = False) -> Any:
     """Return the elements of `input` that are above `threshold`, and `value` in place of the others.
+
+    Args:
+        inplace: Whether the result is written into the input.
 
     >>> tl.nn.functional.threshold(tl.tensor([1.0, 2.0, 3.0]), 1.5, 20)
     tensor([20.,  2.,  3.])
@@ -1443,6 +1816,12 @@ def triplet_margin_loss(anchor: Tensor | SupportsTorchFunction, positive: Tensor
     Distances are of order `p`. With `swap` the distance between positive and negative stands for the one from the
     anchor to the negative where it is smaller. Raises ValueError unless `margin` is positive.
 
+    Args:
+        eps: A small number, for numerical stability.
+        size_average: Deprecated: use `reduction`.
+        reduce: Deprecated: use `reduction`.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
+
     >>> a, b, c = tl.tensor([[0.0]]), tl.tensor([[1.0]]), tl.tensor([[1.5]])
     >>> tl.nn.functional.triplet_margin_loss(a, b, c)
     tensor(0.5000)
@@ -1454,6 +1833,10 @@ def triplet_margin_with_distance_loss(anchor: Tensor | SupportsTorchFunction, po
     """Return `max(0, margin + d(anchor, positive) - d(anchor, negative))`, reduced.
 
     The distance d is `distance_function`, `pairwise_distance` unless given; the rest is as in `triplet_margin_loss`.
+
+    Args:
+        swap: Whether the distance from positive to negative counts where it is smaller than the anchor's.
+        reduction: "mean", "sum" or "none": how the losses are reduced.
 
     >>> a, b, c = tl.tensor([[0.0]]), tl.tensor([[1.0]]), tl.tensor([[1.5]])
     >>> F = tl.nn.functional
@@ -1468,6 +1851,12 @@ def unfold(input: Tensor | SupportsTorchFunction, kernel_size: Any, dilation: An
 
     `input` has the shape (N, C, H, W) or (C, H, W), the result (N, C * KH * KW, windows) or without N. Raises
     RuntimeError if no window fits into the image.
+
+    Args:
+        kernel_size: The size of the window; one number, or one for each dimension.
+        dilation: The distance between elements of the kernel; one number, or one for each dimension.
+        padding: The zeros put on both sides; one number, or one for each dimension.
+        stride: The step from window to window; one number, or one for each dimension.
 
     >>> tl.nn.functional.unfold(tl.arange(9.0).reshape(1, 1, 3, 3), 2)[0, :, 0]
     tensor([0., 1., 3., 4.])

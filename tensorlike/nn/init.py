@@ -14,6 +14,7 @@ from tensorlike.dispatch import overridable
 from tensorlike.dispatch.core import undispatched as _undispatched
 from tensorlike.dispatch.registry import ignore as _ignore
 from tensorlike.tensor import Tensor
+from tensorlike.tensor.declarations.documentation import list_arguments as _list_arguments
 from tensorlike.tensor.generator import Generator
 
 explain_absent_names(__name__)
@@ -389,3 +390,5 @@ uniform, normal, constant, eye, dirac, sparse = map(
 xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal, orthogonal = map(
     _older_name, (xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_, orthogonal_)
 )
+
+_list_arguments("nn.init", [globals()[name] for name in __all__])

@@ -41,8 +41,6 @@ class Buffer(PlainResults, metaclass=_BufferMeta):
     >>> module.scale = tl.nn.Buffer(tl.ones(2))
     >>> module.state_dict()["scale"]
     tensor([1., 1.])
-
-    Source: PyTorch's `torch.nn.Buffer`.
     """
 
     persistent: bool
@@ -68,8 +66,6 @@ class UninitializedTensorMixin:
 
     Until then it can be moved between devices and dtypes; everything else raises ValueError, and its shape
     RuntimeError.
-
-    Source: PyTorch's `torch.nn.parameter.UninitializedTensorMixin`.
     """
 
     #: The class of the tensor after `materialize`.
@@ -136,8 +132,6 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
     >>> tl.nn.UninitializedParameter()
     <UninitializedParameter>
-
-    Source: PyTorch's `torch.nn.UninitializedParameter`.
     """
 
     cls_to_become = Parameter
@@ -145,7 +139,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     def __new__(
         cls, requires_grad: bool = True, device: Device | str | None = None, dtype: Dtype | None = None
     ) -> Self:
-        # Made plain first: nothing may be asked of the class itself.
+        # Made plain first: the class itself must not be called.
         result: Any = Parameter(tl.empty(0, device=device, dtype=dtype), requires_grad=requires_grad)
         result.__class__ = cls
         return result  # type: ignore[no-any-return]
@@ -156,8 +150,6 @@ class UninitializedBuffer(UninitializedTensorMixin, PlainResults):
 
     >>> tl.nn.UninitializedBuffer()
     <UninitializedBuffer>
-
-    Source: PyTorch's `torch.nn.UninitializedBuffer`.
     """
 
     cls_to_become = Tensor

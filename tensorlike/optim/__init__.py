@@ -1,6 +1,7 @@
 """Optimizers, and schedulers of their learning rates."""
 
 from tensorlike._above import explain_absent_names
+from tensorlike.tensor.declarations.documentation import list_arguments as _list_arguments
 
 from . import lr_scheduler, optimizer, swa_utils
 from ._adafactor import Adafactor
@@ -28,3 +29,5 @@ __all__ = [
     "RAdam", "RMSprop", "Rprop", "SparseAdam", "lr_scheduler", "optimizer",
     "swa_utils", "swap_in_optimizer_params_and_state",
 ]  # fmt: skip
+
+_list_arguments("optim", [globals()[name] for name in __all__])

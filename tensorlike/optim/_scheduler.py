@@ -39,8 +39,6 @@ class LRScheduler:
     >>> scheduler.step()
     >>> scheduler.get_last_lr()
     [0.5]
-
-    Source: PyTorch's `torch.optim.lr_scheduler.LRScheduler`.
     """
 
     __module__ = "tensorlike.optim.lr_scheduler"
@@ -77,7 +75,12 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Return everything but the optimizer."""
+        """Return everything but the optimizer.
+
+        >>> optimizer = tl.optim.SGD([tl.ones(2, requires_grad=True)], lr=0.5)
+        >>> tl.optim.lr_scheduler.StepLR(optimizer, 3).state_dict()["step_size"]
+        3
+        """
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -85,7 +88,12 @@ class LRScheduler:
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Any]:
-        """Return the learning rates set last, one for each group."""
+        """Return the learning rates set last, one for each group.
+
+        >>> optimizer = tl.optim.SGD([tl.ones(2, requires_grad=True)], lr=0.5)
+        >>> tl.optim.lr_scheduler.StepLR(optimizer, 2).get_last_lr()
+        [0.5]
+        """
         return self._last_lr
 
     def get_lr(self) -> list[Any]:
@@ -96,6 +104,13 @@ class LRScheduler:
         """Advance to the next epoch, or to `epoch`, and set its learning rates.
 
         Call it after the optimizer's step.
+
+        >>> optimizer = tl.optim.SGD([tl.ones(2, requires_grad=True)], lr=0.5)
+        >>> scheduler = tl.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.25]
         """
         if self._step_count == 1:
             self._check_order()

@@ -36,8 +36,6 @@ def swap_in_optimizer_params_and_state(
     ...     optimizer.step()
     >>> weight.data, other.data
     (tensor([0.5000]), tensor([4.0500]))
-
-    Source: PyTorch's `torch.optim.swap_in_optimizer_params_and_state`.
     """
     saved = _checked(optimizer, swapin_optim_state)
     known = {number for group in saved for number in group["params"]}

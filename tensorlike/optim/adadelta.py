@@ -29,9 +29,7 @@ def _rule(
 class Adadelta(ElementwiseOptimizer):
     """Adadelta: divides the gradients by the root of the running mean of their squares, times that of the changes.
 
-    `rho` is the decay rate of the two running means, `eps` is added under both roots. `weight_decay` adds that times
-    the parameter to the gradient, `maximize` goes uphill. With `differentiable` the steps are recorded. `foreach` is
-    accepted; there is one implementation. `capturable` is for GPUs.
+    `rho` is the decay rate of the two running means, `eps` is added under both roots.
 
     Raises ValueError for negative options and for `rho` above 1.
 

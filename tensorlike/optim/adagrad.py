@@ -24,9 +24,7 @@ class Adagrad(ElementwiseOptimizer):
     """Adagrad: divides the gradients by the root of the sum of all squares so far.
 
     The sum starts with `initial_accumulator_value`, `eps` is added to its root, and the rate is divided by 1 +
-    `lr_decay` times the number of steps before. `weight_decay` adds that times the parameter to the gradient,
-    `maximize` goes uphill. With `differentiable` the steps are recorded. `foreach` and `fused` are accepted; there is
-    one implementation. Of sparse gradients only the rows that they name are updated.
+    `lr_decay` times the number of steps before. Of sparse gradients only the rows that they name are updated.
 
     Raises ValueError for negative options, RuntimeError for sparse gradients with `weight_decay`.
 

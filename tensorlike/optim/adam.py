@@ -71,8 +71,7 @@ class Adam(Optimizer):
 
     `betas` are the decay rates of the two running means, `eps` is added to the divisor. With `amsgrad` the divisor
     never shrinks; `weight_decay` adds that times the parameter to the gradient or, with `decoupled_weight_decay`,
-    shrinks the parameter instead; `maximize` goes uphill. With `differentiable` the steps are recorded. `foreach`,
-    `capturable` and `fused` are accepted; there is one implementation.
+    shrinks the parameter instead.
 
     Raises ValueError for negative options and for `betas` outside [0, 1).
 
@@ -82,8 +81,6 @@ class Adam(Optimizer):
     >>> optimizer.step()
     >>> weight.data
     tensor([0.9000, 1.9000])
-
-    Source: PyTorch's `torch.optim.Adam`.
     """
 
     _in_tensors = ("step",)

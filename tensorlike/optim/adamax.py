@@ -27,8 +27,6 @@ class Adamax(ElementwiseOptimizer):
     """Adamax: divides the running mean of the gradients by their largest, which decays.
 
     `betas` are the decay rates of the mean and of the largest, `eps` is added to the gradients' absolute values.
-    `weight_decay` adds that times the parameter to the gradient, `maximize` goes uphill. With `differentiable` the
-    steps are recorded. `foreach` is accepted; there is one implementation. `capturable` is for GPUs.
 
     Raises ValueError for negative options and for `betas` outside [0, 1).
 

@@ -24,8 +24,6 @@ class AdamW(Adam):
     >>> optimizer.step()
     >>> weight.data
     tensor([0.8500, 1.8000])
-
-    Source: PyTorch's `torch.optim.AdamW`.
     """
 
     def __init__(

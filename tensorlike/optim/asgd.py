@@ -28,8 +28,6 @@ class ASGD(ElementwiseOptimizer):
     """Averaged stochastic gradient descent: state "ax" holds the mean of the parameters since step `t0`.
 
     Each step shrinks the parameter by `lambd` times the rate, which is lr / (1 + lambd · lr · step)^alpha.
-    `weight_decay` adds that times the parameter to the gradient, `maximize` goes uphill. With `differentiable` the
-    steps are recorded. `foreach` is accepted; there is one implementation. `capturable` is for GPUs.
 
     Raises ValueError for a negative `lr` or `weight_decay`.
 

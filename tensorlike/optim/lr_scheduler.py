@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, SupportsFloat
 
 from tensorlike._above import explain_absent_names
+from tensorlike.tensor.declarations.documentation import list_arguments as _list_arguments
 
 from ._cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from ._scheduler import (
@@ -95,8 +96,6 @@ class LambdaLR(_OfFunctions):
     >>> scheduler.step()
     >>> optimizer.param_groups[0]["lr"]
     0.5
-
-    Source: PyTorch's `torch.optim.lr_scheduler.LambdaLR`.
     """
 
     def get_lr(self) -> list[Any]:
@@ -117,8 +116,6 @@ class MultiplicativeLR(_OfFunctions):
     ...     optimizer.step()
     ...     scheduler.step()
     1.0 1.0 0.5 0.1667
-
-    Source: PyTorch's `torch.optim.lr_scheduler.MultiplicativeLR`.
     """
 
     def _check_functions(self) -> None:
@@ -143,8 +140,6 @@ class StepLR(LRScheduler):
     ...     optimizer.step()
     ...     scheduler.step()
     1.0 1.0 0.5 0.5
-
-    Source: PyTorch's `torch.optim.lr_scheduler.StepLR`.
     """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -171,8 +166,6 @@ class MultiStepLR(LRScheduler):
     ...     optimizer.step()
     ...     scheduler.step()
     1.0 0.5 0.5 0.25
-
-    Source: PyTorch's `torch.optim.lr_scheduler.MultiStepLR`.
     """
 
     def __init__(
@@ -202,8 +195,6 @@ class ExponentialLR(LRScheduler):
     ...     optimizer.step()
     ...     scheduler.step()
     1.0 0.5 0.25
-
-    Source: PyTorch's `torch.optim.lr_scheduler.ExponentialLR`.
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
@@ -232,8 +223,6 @@ class ConstantLR(LRScheduler):
     ...     optimizer.step()
     ...     scheduler.step()
     0.5 0.5 1.0 1.0
-
-    Source: PyTorch's `torch.optim.lr_scheduler.ConstantLR`.
     """
 
     def __init__(
@@ -270,8 +259,6 @@ class LinearLR(LRScheduler):
     ...     optimizer.step()
     ...     scheduler.step()
     0.5 0.75 1.0 1.0
-
-    Source: PyTorch's `torch.optim.lr_scheduler.LinearLR`.
     """
 
     def __init__(
@@ -317,8 +304,6 @@ class PolynomialLR(LRScheduler):
     ...     optimizer.step()
     ...     scheduler.step()
     1.0 0.25 0.0 0.0
-
-    Source: PyTorch's `torch.optim.lr_scheduler.PolynomialLR`.
     """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
@@ -348,8 +333,6 @@ class CosineAnnealingLR(LRScheduler):
     ...     optimizer.step()
     ...     scheduler.step()
     1.0 0.5 0.0
-
-    Source: PyTorch's `torch.optim.lr_scheduler.CosineAnnealingLR`.
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -393,8 +376,6 @@ class ReduceLROnPlateau(LRScheduler):
     ...     scheduler.step(loss)
     ...     print(optimizer.param_groups[0]["lr"], end=" ")
     1.0 1.0 1.0 0.5 0.5
-
-    Source: PyTorch's `torch.optim.lr_scheduler.ReduceLROnPlateau`.
     """
 
     def __init__(
@@ -543,8 +524,6 @@ class SequentialLR(_Composed):
     ...     optimizer.step()
     ...     scheduler.step()
     0.5 0.5 1.0 0.5
-
-    Source: PyTorch's `torch.optim.lr_scheduler.SequentialLR`.
     """
 
     def __init__(
@@ -607,8 +586,6 @@ class ChainedScheduler(_Composed):
     ...     optimizer.step()
     ...     scheduler.step()
     0.5 0.25 0.25 0.125
-
-    Source: PyTorch's `torch.optim.lr_scheduler.ChainedScheduler`.
     """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
@@ -631,3 +608,5 @@ class ChainedScheduler(_Composed):
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = self._rates_of(self._schedulers)
+
+_list_arguments("optim.lr_scheduler", [globals()[name] for name in __all__])

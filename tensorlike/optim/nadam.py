@@ -31,9 +31,7 @@ class NAdam(ElementwiseOptimizer):
 
     `betas` are the decay rates of the running means of the gradients and of their squares, the first one growing with
     the steps by `momentum_decay`; `eps` is added to the divisor. `weight_decay` adds that times the parameter to the
-    gradient or, with `decoupled_weight_decay`, shrinks the parameter instead; `maximize` goes uphill. With
-    `differentiable` the steps are recorded. `foreach` is accepted; there is one implementation. `capturable` is for
-    GPUs.
+    gradient or, with `decoupled_weight_decay`, shrinks the parameter instead.
 
     Raises ValueError for negative options and for `betas` outside [0, 1).
 

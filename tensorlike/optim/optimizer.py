@@ -74,8 +74,6 @@ class Optimizer:
     >>> SignDescent([weight]).step()
     >>> weight.data
     tensor([0.9000, 2.1000])
-
-    Source: PyTorch's `torch.optim.Optimizer`.
     """
 
     #: Whether `step` has run; read by schedulers, to warn of the wrong order.
@@ -151,6 +149,12 @@ class Optimizer:
         """Update every parameter that has a gradient; return the result of `closure`.
 
         `closure`, where given, is called first, to compute the gradients anew and return the loss.
+
+        >>> weight = tl.ones(1, requires_grad=True)
+        >>> weight.sum().backward()
+        >>> tl.optim.SGD([weight], lr=0.25).step()
+        >>> weight.data
+        tensor([0.7500])
         """
         raise NotImplementedError(f"{type(self).__name__} does not define step()")
 
@@ -219,7 +223,14 @@ class Optimizer:
         raise NotImplementedError(f"{type(self).__name__} does not define _update()")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Remove the gradients of all parameters, or fill them with zeros."""
+        """Remove the gradients of all parameters, or fill them with zeros.
+
+        >>> weight = tl.ones(2, requires_grad=True)
+        >>> weight.sum().backward()
+        >>> tl.optim.SGD([weight], lr=0.1).zero_grad()
+        >>> weight.grad is None
+        True
+        """
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is None:
@@ -237,7 +248,13 @@ class Optimizer:
 
     @short_tracebacks
     def add_param_group(self, param_group: Group) -> None:
-        """Add a group of parameters: a dict with "params", and options where they differ from the defaults."""
+        """Add a group of parameters: a dict with "params", and options where they differ from the defaults.
+
+        >>> optimizer = tl.optim.SGD([tl.ones(2, requires_grad=True)], lr=0.1)
+        >>> optimizer.add_param_group({"params": [tl.ones(1, requires_grad=True)], "lr": 0.5})
+        >>> [group["lr"] for group in optimizer.param_groups]
+        [0.1, 0.5]
+        """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
@@ -318,6 +335,13 @@ class Optimizer:
 
         Copies the tensors, converted to each parameter's dtype and device. Raises ValueError when the groups or
         their sizes differ.
+
+        >>> optimizer = tl.optim.SGD([tl.ones(2, requires_grad=True)], lr=0.5)
+        >>> state = optimizer.state_dict()
+        >>> other = tl.optim.SGD([tl.ones(2, requires_grad=True)], lr=0.1)
+        >>> other.load_state_dict(state)
+        >>> other.param_groups[0]["lr"]
+        0.5
         """
         state_dict = state_dict.copy()
         for hook in tuple(self._load_state_dict_pre_hooks.values()):
@@ -372,6 +396,11 @@ class Optimizer:
         """Have `hook(optimizer, args, kwargs)` run after each step.
 
         `args` starts with the optimizer itself.
+
+        >>> optimizer = tl.optim.SGD([tl.ones(2, requires_grad=True)], lr=0.1)
+        >>> _ = optimizer.register_step_post_hook(lambda *args: print("stepped"))
+        >>> optimizer.step()
+        stepped
         """
         return register_hook(hook, self._step_post_hooks)
 

@@ -37,9 +37,7 @@ class RMSprop(ElementwiseOptimizer):
     """RMSprop: divides the gradients by the root of the running mean of their squares.
 
     `alpha` is the decay rate of the mean, `eps` is added to the divisor. With `centered` the divisor is the root of the
-    gradients' variance. `momentum` is the decay rate of a velocity, `weight_decay` adds that times the parameter to the
-    gradient, `maximize` goes uphill. With `differentiable` the steps are recorded. `foreach` is accepted; there is one
-    implementation. `capturable` is for GPUs.
+    gradients' variance. `momentum` is the decay rate of a velocity.
 
     Raises ValueError for negative options.
 

@@ -34,8 +34,7 @@ class Rprop(ElementwiseOptimizer):
     """Resilient backpropagation: moves by step sizes of each element's own, in the direction of the gradient's sign.
 
     A size, `lr` at first, is multiplied by the second of `etas` where the gradient keeps its sign and by the first
-    where it changes, and kept between the two `step_sizes`. `maximize` goes uphill. With `differentiable` the steps are
-    recorded. `foreach` is accepted; there is one implementation. `capturable` is for GPUs.
+    where it changes, and kept between the two `step_sizes`.
 
     Raises ValueError for a negative `lr`, and for `etas` that are not below and above 1.
 

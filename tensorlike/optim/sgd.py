@@ -50,10 +50,8 @@ def _numbers(lr: float, momentum: float, dampening: float, decay: float, count: 
 class SGD(Optimizer):
     """Stochastic gradient descent, with momentum if wanted.
 
-    Each step subtracts `lr` times the gradient, or the velocity where there is `momentum`: v ← momentum · v +
-    (1 − dampening) · gradient, starting with the gradient. `nesterov` adds the gradient to momentum · v, `maximize`
-    goes uphill, `weight_decay` adds that times the parameter to the gradient. With `differentiable` the steps are
-    recorded. `foreach` and `fused` are accepted; there is one implementation.
+    Each step subtracts `lr` times the gradient, or the velocity where there is `momentum`: v ← momentum · v + (1 −
+    dampening) · gradient, starting with the gradient. `nesterov` adds the gradient to momentum · v.
 
     Raises ValueError for negative options, and for `nesterov` without momentum or with dampening.
 
@@ -63,8 +61,6 @@ class SGD(Optimizer):
     >>> optimizer.step()
     >>> weight.data
     tensor([0.8000, 1.6000])
-
-    Source: PyTorch's `torch.optim.SGD`.
     """
 
     _without_sparse = None

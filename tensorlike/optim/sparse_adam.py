@@ -19,15 +19,13 @@ class SparseAdam(Optimizer):
     """Adam for sparse gradients: the elements or rows that a gradient names are updated, and their means alone.
 
     `betas` are the decay rates of the running means of the gradients and of their squares, `eps` is added to the
-    divisor; `maximize` goes uphill.
+    divisor.
 
     Raises ValueError for options that are negative or 0, for `betas` outside [0, 1) and for parameters that are sparse
     or complex, RuntimeError for gradients that are not sparse.
 
     >>> tl.optim.SparseAdam([tl.nn.Parameter(tl.zeros(2))], lr=0.1).defaults["betas"]
     (0.9, 0.999)
-
-    Source: PyTorch's `torch.optim.SparseAdam`.
     """
 
     _without_sparse = None

@@ -48,8 +48,6 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
     >>> average = tl.optim.swa_utils.get_ema_avg_fn(decay=0.75)
     >>> average(tl.tensor(1.0), tl.tensor(2.0), 5)
     tensor(1.2500)
-
-    Source: PyTorch's `torch.optim.swa_utils.get_ema_avg_fn`.
     """
     if not 0.0 <= decay <= 1.0:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
@@ -70,8 +68,6 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
     >>> tl.optim.swa_utils.get_ema_multi_avg_fn(decay=0.75)(means, [tl.tensor(2.0)], 5)
     >>> means
     [tensor(1.2500)]
-
-    Source: PyTorch's `torch.optim.swa_utils.get_ema_multi_avg_fn`.
     """
     return _each(get_ema_avg_fn(decay))
 
@@ -82,8 +78,6 @@ def get_swa_avg_fn() -> Callable[..., Tensor]:
     >>> average = tl.optim.swa_utils.get_swa_avg_fn()
     >>> average(tl.tensor(1.0), tl.tensor(2.0), 3)
     tensor(1.2500)
-
-    Source: PyTorch's `torch.optim.swa_utils.get_swa_avg_fn`.
     """
 
     @tl.no_grad()
@@ -100,8 +94,6 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
     >>> tl.optim.swa_utils.get_swa_multi_avg_fn()(means, [tl.tensor(2.0)], 3)
     >>> means
     [tensor(1.2500)]
-
-    Source: PyTorch's `torch.optim.swa_utils.get_swa_multi_avg_fn`.
     """
     return _each(get_swa_avg_fn())
 
@@ -123,8 +115,6 @@ class AveragedModel(Module):
     tensor([[6.]])
     >>> averaged.module.weight.item(), averaged.n_averaged
     (3.0, tensor(3))
-
-    Source: PyTorch's `torch.optim.swa_utils.AveragedModel`.
     """
 
     n_averaged: Tensor
@@ -187,8 +177,6 @@ def update_bn(loader: Iterable[Any], model: Module, device: Device | str | None 
     >>> tl.optim.swa_utils.update_bn([tl.tensor([[1.0], [3.0]]), tl.tensor([[5.0], [7.0]])], model)
     >>> model[0].running_mean
     tensor([4.])
-
-    Source: PyTorch's `torch.optim.swa_utils.update_bn`.
     """
     momenta = {module: module.momentum for module in model.modules() if isinstance(module, _BatchNorm)}
     if not momenta:
@@ -222,8 +210,6 @@ class SWALR(LRScheduler):
     ...     optimizer.step()
     ...     scheduler.step()
     1.0 0.75 0.5 0.5
-
-    Source: PyTorch's `torch.optim.swa_utils.SWALR`.
     """
 
     def __init__(

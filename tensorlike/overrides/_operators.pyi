@@ -143,7 +143,7 @@ class TensorLikeOperators(TensorMembers):
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
 
-        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        >>> tl.mul(tl.tensor([[1.0, 1.0], [2.0, 2.0]]), tl.tensor([3.0, 4.0]))
         tensor([[3., 4.],
                 [6., 8.]])
         """
@@ -220,7 +220,7 @@ class TensorLikeOperators(TensorMembers):
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
 
-        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        >>> tl.mul(tl.tensor([[1.0, 1.0], [2.0, 2.0]]), tl.tensor([3.0, 4.0]))
         tensor([[3., 4.],
                 [6., 8.]])
         """
@@ -291,9 +291,10 @@ class TensorLikeOperators(TensorMembers):
         down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
         rounding.
 
-        >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
-        >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
-        (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+        >>> tl.div(tl.tensor([7.0, -7.0]), 2)
+        tensor([ 3.5000, -3.5000])
+        >>> tl.div(tl.tensor([7, -7]), 2, rounding_mode="floor"), tl.div(tl.tensor([7, -7]), 2, rounding_mode="trunc")
+        (tensor([ 3, -4]), tensor([ 3, -3]))
         """
     def __xor__(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
         """Return the bitwise exclusive or of the elements, with broadcasting.

@@ -3,7 +3,7 @@
 # Note [What is public]
 A row of the registry is public when its function can be found at its dotted name and no part of that name starts with
 an underscore. Dunder methods and what PyTorch has of that kind (`_base`, `_grad`, `_version`, `_is_view`) are the
-exceptions. `public_rows` has what types are asked about, so that operators are there once, as the method that types
+exceptions. `public_rows` has what types receive, so that operators are there once, as the method that types
 are asked about. The lists are PyTorch's, which has the operators too: see Note [The lists are PyTorch's].
 """
 
@@ -126,8 +126,6 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
     >>> functions = tl.overrides.get_overridable_functions()
     >>> tl.mul in functions[tl], tl.Tensor.mul in functions[tl.Tensor], tl.Tensor.shape.__get__ in functions[tl.Tensor]
     (True, True, True)
-
-    Source: PyTorch's `torch.overrides.get_overridable_functions`.
     """
     found: dict[Any, list[Callable[..., Any]]] = {}
     for owner, _, function in _listed():
@@ -174,8 +172,6 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
     <Signature (input, other, *, out=None)>
     >>> dummy(1, 2)
     -1
-
-    Source: PyTorch's `torch.overrides.get_testing_overrides`.
     """
     found: dict[Callable[..., Any], Callable[..., Any]] = {}
     for _, row, function in _listed():
@@ -188,15 +184,13 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
 def get_ignored_functions() -> set[Callable[..., Any]]:
     """Return what PyTorch lists as functions that no type can intercept: most take no tensors, and modes see them.
 
-    Types are asked about a few of them all the same, as in PyTorch: `new_zeros` and the other methods of that kind,
+    Types receive a few of them all the same, as in PyTorch: `new_zeros` and the other methods of that kind,
     `stride`, `Tensor.unflatten`, `as_strided`, `fill`, `normal`, `rand_like`, `randn_like`, `randint_like`,
     `result_type`, `vander`, `nn.functional.hardsigmoid` and `hardswish`.
 
     >>> ignored = tl.overrides.get_ignored_functions()
     >>> tl.ones in ignored, tl.Tensor.as_subclass in ignored, tl.add in ignored
     (True, True, False)
-
-    Source: PyTorch's `torch.overrides.get_ignored_functions`.
     """
     _import_namespaces()  # Some declare their functions when they are first imported.
     declared = {function for function, _ in IGNORED.values()}
@@ -208,8 +202,6 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
 
     >>> tl.Tensor.grad.__get__ in tl.overrides.get_default_nowrap_functions()
     True
-
-    Source: PyTorch's `torch.overrides.get_default_nowrap_functions`.
     """
     return set(nowrap_functions())
 
@@ -223,8 +215,6 @@ def is_tensor_like(inp: object) -> bool:
     ...         return -1
     >>> [tl.overrides.is_tensor_like(x) for x in (tl.ones(2), Duck(), 6, [tl.ones(2)])]
     [True, True, False, False]
-
-    Source: PyTorch's `torch.overrides.is_tensor_like`.
     """
     return hasattr(inp, "__torch_function__")
 
@@ -236,8 +226,6 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 
     >>> [tl.overrides.is_tensor_method_or_property(f) for f in (tl.Tensor.add, tl.Tensor.shape.__get__, tl.add)]
     [True, True, False]
-
-    Source: PyTorch's `torch.overrides.is_tensor_method_or_property`.
     """
     row = registered(func)
     return row is not None and row.name.startswith("Tensor.")
@@ -250,8 +238,6 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
     ('tensorlike.Tensor.add', 'tensorlike.Tensor.shape.__get__')
     >>> tl.overrides.resolve_name(print) is None
     True
-
-    Source: PyTorch's `torch.overrides.resolve_name`.
     """
     row = registered(f)
     if row is not None:

@@ -20,8 +20,6 @@ class BaseTorchFunctionMode(TorchFunctionMode):
     >>> with NoProducts():
     ...     tl.mul(tl.ones(1), 2), tl.add(tl.ones(1), 2)
     ('a product', tensor([3.]))
-
-    Source: PyTorch's `torch.overrides.BaseTorchFunctionMode`.
     """
 
     def __torch_function__(

@@ -96,7 +96,7 @@ def _check_ambiguity(name: str, rule: _Rule, others: Sequence[_Rule]) -> None:
 def _pair(caller: str, types: object) -> tuple[type, type]:
     if not (isinstance(types, (tuple, list)) and len(types) == 2 and all(isinstance(t, type) for t in types)):
         raise TypeError(f"{caller}: argument 'types' must be a tuple of two classes, got {types!r}")
-    # A mixin may get __torch_function__ in a subclass; about numbers and lists alone no type is ever asked.
+    # A mixin may get __torch_function__ in a subclass; calls with numbers and lists alone go to no type.
     if all(t.__module__ in ("builtins", "numpy") and t is not object for t in types):
         raise TypeError(
             f"{caller}: a rule for ({types[0].__name__}, {types[1].__name__}) is never asked, since neither class has "

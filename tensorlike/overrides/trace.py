@@ -27,7 +27,7 @@ def trace(*, plain: bool = False, api: str = "tensorlike") -> Iterator[TraceLog]
     `log.to_html()` a page, `log.to_perfetto()` the JSON that https://ui.perfetto.dev and chrome://tracing open.
 
     `api="torch"` records the calls of PyTorch's functions instead; PyTorch must be installed. When every
-    implementation asked returns NotImplemented, PyTorch itself asks once more to word its error.
+    implementation called returns NotImplemented, PyTorch itself calls it once more to word its error.
 
     Raises ValueError for an unknown `api`, and ImportError when PyTorch is asked for and is not there.
 

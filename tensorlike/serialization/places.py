@@ -62,7 +62,7 @@ _OWN: Final = len(_packages)
 
 
 def register_package(priority: int, tagger: _Tagger, deserializer: _Restorer) -> None:
-    """Add a kind of place to those that `save` and `load` know; the lowest `priority` is asked first.
+    """Add a kind of place to those that `save` and `load` know; the lowest `priority` is tried first.
 
     `tagger(storage)` returns the text by which a file says where the storage was, or None for storages of other places;
     `deserializer(storage, text)` returns the storage there, or None for texts of other places. This library's own have

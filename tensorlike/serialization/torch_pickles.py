@@ -61,7 +61,7 @@ def _dense(tensor: Tensor, requires_grad: bool) -> tuple[Any, tuple[Any, ...]]:
         # The copy on the host need not be in the order of the tensor.
         strides = tuple(s // width for s in array.strides)
     else:
-        strides = strides_of(array)  # No type is asked.
+        strides = strides_of(array)  # There is no dispatch.
     dtype = dtype_of(array.dtype)
     place: tuple[Any, ...] = offset // width, array.shape, strides, requires_grad, OrderedDict()
     if dtype in _UNTYPED:

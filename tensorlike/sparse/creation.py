@@ -31,8 +31,6 @@ class check_sparse_tensor_invariants:
     ...     tl.sparse_coo_tensor([[0, 5]], [1.0, 2.0], (3,))
     Traceback (most recent call last):
     RuntimeError: sparse_coo_tensor(): size is inconsistent with indices: for dim 0, size is 3 but found index 5
-
-    Source: PyTorch's `torch.sparse.check_sparse_tensor_invariants`.
     """
 
     _enabled = False
@@ -115,8 +113,6 @@ def sparse_coo_tensor(
     >>> tl.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()
     tensor([[0., 0., 3.],
             [4., 0., 0.]])
-
-    Source: PyTorch's `torch.sparse_coo_tensor`.
     """
     _check_layout(layout, "sparse_coo_tensor")
     if pin_memory:
@@ -262,8 +258,6 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: tuple[int, int], layout: 
     >>> tl.sparse.spdiags(tl.tensor([[1.0, 2.0]]), tl.tensor([1]), (2, 2)).to_dense()
     tensor([[0., 2.],
             [0., 0.]])
-
-    Source: PyTorch's `torch.sparse.spdiags`.
     """
     _check_layout(layout, "spdiags")
     diagonals = diagonals if diagonals.dim() == 2 else diagonals.reshape(1, -1)

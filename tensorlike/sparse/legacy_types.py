@@ -33,7 +33,8 @@ class _LegacyType(type):
 
 
 def _legacy(name: str, dtype: Any) -> Any:
-    words = f"Sparse tensors of {dtype}: calls make one, `isinstance` asks for it.\n\n    Source: PyTorch's `{name}`."
+    words = f"Legacy type of sparse {dtype} tensors: a call makes one, `isinstance` tests for them."
+    words += f"\n\n>>> isinstance(tl.sparse.{name}(2, 3), tl.sparse.{name})\nTrue"
     return _LegacyType(name, (), {"dtype": dtype, "__doc__": words, "__module__": "tensorlike.sparse"})
 
 

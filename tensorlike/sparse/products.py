@@ -179,8 +179,6 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
     >>> tl.sparse.mm(matrix, tl.ones(2, 1))
     tensor([[2.],
             [3.]], grad_fn=<MmBackward0>)
-
-    Source: PyTorch's `torch.sparse.mm`.
     """
     if reduce not in (None, "sum"):
         raise NotImplementedError(f"sparse.mm(): reduce={reduce!r} is not here; use scatter_reduce on the rows")
@@ -194,8 +192,6 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: 
 
     >>> tl.sparse.addmm(tl.ones(1, 1), tl.ones(1, 1).to_sparse(), tl.ones(1, 1), alpha=2)
     tensor([[3.]])
-
-    Source: PyTorch's `torch.sparse.addmm`.
     """
     return _sum(mat, mm(mat1, mat2), beta, alpha)
 
@@ -208,8 +204,6 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 
     >>> places = tl.eye(2).to_sparse()
     >>> tl.sparse.sampled_addmm(places, tl.ones(2, 3), tl.ones(3, 2)).values()
     tensor([4., 4.])
-
-    Source: PyTorch's `torch.sparse.sampled_addmm`.
     """
     input = coalesced(input)
     data = input._tl_data

@@ -78,8 +78,6 @@ def sum(input: Tensor, dim: int | Sequence[int] | None = None, dtype: Any = None
 
     >>> tl.sparse.sum(tl.eye(2).to_sparse(), 0).to_dense()
     tensor([1., 1.])
-
-    Source: PyTorch's `torch.sparse.sum`.
     """
     if not is_sparse(input):
         raise RuntimeError("sparse.sum(): argument 'input' must be a sparse tensor; use sum() for dense ones")
@@ -95,8 +93,6 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
 
     >>> tl.sparse.softmax(tl.eye(2).to_sparse(), 1).values()
     tensor([1., 1.])
-
-    Source: PyTorch's `torch.sparse.softmax`.
     """
     return _softmax(input, dim, dtype, log=False)
 
@@ -106,8 +102,6 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
 
     >>> tl.sparse.log_softmax(tl.eye(2).to_sparse(), 1).values()
     tensor([0., 0.])
-
-    Source: PyTorch's `torch.sparse.log_softmax`.
     """
     return _softmax(input, dim, dtype, log=True)
 

@@ -5,8 +5,8 @@ A sparse tensor is an instance of a subclass of Tensor, as in PyTorch of Tensor.
 and a gradient like any other, but no array: `_tl_data` is a `Coordinates`, which knows shape, dtype and device and
 refuses everything else. Functions reach the type by `__torch_function__`. Those without an implementation are answered
 in three ways, each by a fact of the operation: an elementwise function that maps zero to zero is applied to the values;
-a function written with other public functions runs, and these are asked in turn; the rest runs if it reads no element,
-and is refused if it does. Nothing below the dispatch layer knows of layouts, but for the engine, which adds gradients.
+a function written with other public functions runs, and these are dispatched in turn; the rest runs if it reads no
+element, and is refused if it does. Below the dispatch layer only the engine, which adds gradients, knows of layouts.
 
 # Note [Gradients of sparse tensors]
 Most functions are written with two recorded steps, from a sparse tensor to its values and from values to a sparse
@@ -113,7 +113,7 @@ class SparseTensor(TensorLike, Tensor, unhandled=other_functions):
     Made by `sparse_coo_tensor` and `Tensor.to_sparse`. PyTorch's class is Tensor itself, with this layout.
     """
 
-    _tl_transformed = True  # It is asked under every guard, since nothing else can compute with it.
+    _tl_transformed = True  # It is dispatched to under every guard, since nothing else can compute with it.
 
     def __hash__(self) -> int:
         return id(self)

@@ -594,69 +594,151 @@ class TensorMembers:
 class TensorMethods(TensorMembers):
     @property
     def is_ipu(self) -> builtins.bool:
-        """Whether the elements are on a Graphcore IPU: False for every tensor."""
+        """Whether the elements are on a Graphcore IPU: False for every plain tensor.
+
+        >>> tl.ones(2).is_ipu
+        False
+        """
     @property
     def is_maia(self) -> builtins.bool:
-        """Whether the elements are on a Maia device: False for every tensor."""
+        """Whether the elements are on a Maia device: False for every plain tensor.
+
+        >>> tl.ones(2).is_maia
+        False
+        """
     @property
     def is_mkldnn(self) -> builtins.bool:
-        """Whether the elements lie in a layout of oneDNN: False for every tensor."""
+        """Whether the elements lie in a layout of oneDNN: False for every plain tensor.
+
+        >>> tl.ones(2).is_mkldnn
+        False
+        """
     @property
     def is_mps(self) -> builtins.bool:
-        """Whether the elements are on a Metal device: False for every tensor."""
+        """Whether the elements are on a Metal device: False for every plain tensor.
+
+        >>> tl.ones(2).is_mps
+        False
+        """
     @property
     def is_mtia(self) -> builtins.bool:
-        """Whether the elements are on an MTIA device: False for every tensor."""
+        """Whether the elements are on an MTIA device: False for every plain tensor.
+
+        >>> tl.ones(2).is_mtia
+        False
+        """
     @property
     def is_nested(self) -> builtins.bool:
-        """Whether the tensor holds a list of tensors: False for every tensor."""
+        """Whether the tensor holds a list of tensors: False for every plain tensor.
+
+        >>> tl.ones(2).is_nested
+        False
+        """
     @property
     def is_quantized(self) -> builtins.bool:
-        """Whether the elements are quantized: False for every tensor."""
+        """Whether the elements are quantized: False for every plain tensor.
+
+        >>> tl.ones(2).is_quantized
+        False
+        """
     @property
     def is_sparse(self) -> builtins.bool:
-        """Whether only elements that are not zero are stored: False for every tensor."""
+        """Whether only elements that are not zero are stored: False for every plain tensor.
+
+        >>> tl.ones(2).is_sparse
+        False
+        """
     @property
     def is_sparse_csr(self) -> builtins.bool:
-        """Whether only elements that are not zero are stored, by compressed rows: False for every tensor."""
+        """Whether only elements that are not zero are stored, by compressed rows: False for every plain tensor.
+
+        >>> tl.ones(2).is_sparse_csr
+        False
+        """
     @property
     def is_vulkan(self) -> builtins.bool:
-        """Whether the elements are on a Vulkan device: False for every tensor."""
+        """Whether the elements are on a Vulkan device: False for every plain tensor.
+
+        >>> tl.ones(2).is_vulkan
+        False
+        """
     @property
     def is_xla(self) -> builtins.bool:
-        """Whether the elements are on an XLA device: False for every tensor."""
+        """Whether the elements are on an XLA device: False for every plain tensor.
+
+        >>> tl.ones(2).is_xla
+        False
+        """
     @property
     def is_xpu(self) -> builtins.bool:
-        """Whether the elements are on an Intel GPU: False for every tensor."""
+        """Whether the elements are on an Intel GPU: False for every plain tensor.
+
+        >>> tl.ones(2).is_xpu
+        False
+        """
     @property
     def volatile(self) -> builtins.bool:
         """Whether no history is recorded, by a flag that went out of use: False, with a warning."""
     @property
     def shape(self) -> Size:
-        """The size of each dimension."""
+        """The size of each dimension.
+
+        >>> tl.ones(2, 3).shape
+        tensorlike.Size([2, 3])
+        """
     @property
     def dtype(self) -> Dtype:
-        """The type of the elements."""
+        """The type of the elements.
+
+        >>> tl.ones(2).dtype
+        tensorlike.float32
+        """
     @property
     def device(self) -> Device:
-        """The device of the elements."""
+        """The device of the elements.
+
+        >>> tl.ones(2).device
+        device(type='cpu')
+        """
     @property
     def ndim(self) -> builtins.int:
-        """The number of dimensions."""
+        """The number of dimensions.
+
+        >>> tl.ones(2, 3).ndim
+        2
+        """
     @property
     def itemsize(self) -> builtins.int:
-        """The bytes of one element."""
+        """The bytes of one element.
+
+        >>> tl.ones(2).itemsize
+        4
+        """
     @property
     def nbytes(self) -> builtins.int:
-        """The bytes of all elements."""
+        """The bytes of all elements.
+
+        >>> tl.ones(2, 3).nbytes
+        24
+        """
     @property
     def requires_grad(self) -> builtins.bool:
-        """Whether gradients are computed for this tensor."""
+        """Whether gradients are computed for this tensor.
+
+        >>> tl.ones(2).requires_grad, tl.nn.Parameter(tl.ones(2)).requires_grad
+        (False, True)
+        """
     @requires_grad.setter
     def requires_grad(self, value: builtins.bool) -> None: ...
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that `backward` accumulated into this leaf, or None."""
+        """The gradient that `backward` accumulated into this leaf, or None.
+
+        >>> x = tl.ones(2, requires_grad=True)
+        >>> (x * 3).sum().backward()
+        >>> x.grad
+        tensor([3., 3.])
+        """
     @grad.setter
     def grad(self, value: Any) -> None: ...
     @property
@@ -671,7 +753,11 @@ class TensorMethods(TensorMembers):
     def grad_dtype(self, value: Any) -> None: ...
     @property
     def grad_fn(self) -> Node | None:
-        """The node of the graph that made this tensor; None for a leaf."""
+        """The node of the graph that made this tensor; None for a leaf.
+
+        >>> (tl.ones(2, requires_grad=True) * 2).grad_fn.name()
+        'MulBackward0'
+        """
     @property
     def _grad_fn(self) -> Any:
         """The node of the graph that made this tensor, as `grad_fn`."""
@@ -687,16 +773,31 @@ class TensorMethods(TensorMembers):
     def _post_accumulate_grad_hooks(self, value: Any) -> None: ...
     @property
     def is_leaf(self) -> builtins.bool:
-        """Whether the user made this tensor, or it requires no gradient."""
+        """Whether the user made this tensor, or it requires no gradient.
+
+        >>> x = tl.ones(2, requires_grad=True)
+        >>> x.is_leaf, (x * 2).is_leaf
+        (True, False)
+        """
     @property
     def output_nr(self) -> builtins.int:
-        """The index of this tensor among the outputs of its node."""
+        """The index of this tensor among the outputs of its node.
+
+        >>> [part.output_nr for part in tl.ones(4, requires_grad=True).split(2)]
+        [0, 1]
+        """
     @property
     def retains_grad(self) -> builtins.bool:
         """Whether this tensor is a non-leaf that keeps its gradient."""
     @property
     def data(self) -> Self:
-        """The same memory without history; the graph does not notice writes to it."""
+        """The same memory without history; the graph does not notice writes to it.
+
+        >>> x = tl.ones(2, requires_grad=True)
+        >>> x.data[0] = 5
+        >>> x
+        tensor([5., 1.], requires_grad=True)
+        """
     @data.setter
     def data(self, value: Any) -> None: ...
     @property
@@ -707,7 +808,11 @@ class TensorMethods(TensorMembers):
         """The version: the number of in-place modifications of this tensor's memory."""
     @property
     def layout(self) -> Layout:
-        """The layout: `tensorlike.strided`."""
+        """The layout: `tensorlike.strided`.
+
+        >>> tl.ones(2).layout
+        tensorlike.strided
+        """
     @property
     def name(self) -> builtins.str | None:
         """The name of the tensor: always None."""
@@ -719,32 +824,62 @@ class TensorMethods(TensorMembers):
         """Whether the elements are on a CUDA device."""
     @property
     def is_cpu(self) -> builtins.bool:
-        """Whether the elements are in the host's memory."""
+        """Whether the elements are in the host's memory.
+
+        >>> tl.ones(2).is_cpu
+        True
+        """
     @property
     def is_meta(self) -> builtins.bool:
         """Whether the tensor has a shape and no elements."""
     @property
     def real(self) -> Self:
-        """The real parts, a view of a complex tensor; a real tensor itself."""
+        """The real parts, a view of a complex tensor; a real tensor itself.
+
+        >>> tl.tensor([1 + 2j]).real
+        tensor([1.])
+        """
     @real.setter
     def real(self, value: Any) -> None: ...
     @property
     def imag(self) -> Self:
-        """The imaginary parts, a view; RuntimeError for a real tensor."""
+        """The imaginary parts, a view; RuntimeError for a real tensor.
+
+        >>> tl.tensor([1 + 2j]).imag
+        tensor([2.])
+        """
     @imag.setter
     def imag(self, value: Any) -> None: ...
     @property
     def T(self) -> Self:
-        """A view with the dimensions in reverse order; meant for matrices, and deprecated for other than two dimensions."""
+        """A view with the dimensions in reverse order; meant for matrices, and deprecated for other than two dimensions.
+
+        >>> tl.ones(2, 3).T.shape
+        tensorlike.Size([3, 2])
+        """
     @property
     def mT(self) -> Self:
-        """A view with the last two dimensions exchanged."""
+        """A view with the last two dimensions exchanged.
+
+        >>> tl.ones(4, 2, 3).mT.shape
+        tensorlike.Size([4, 3, 2])
+        """
     @property
     def mH(self) -> Self:
-        """The matrices in the last two dimensions, transposed and conjugated."""
+        """The matrices in the last two dimensions, transposed and conjugated.
+
+        >>> tl.tensor([[1j, 2.0]]).mH
+        tensor([[0.-1.j],
+                [2.-0.j]])
+        """
     @property
     def H(self) -> Self:
-        """This matrix transposed and conjugated."""
+        """This matrix transposed and conjugated.
+
+        >>> tl.tensor([[1j, 2.0]]).H
+        tensor([[0.-1.j],
+                [2.-0.j]])
+        """
     def __iter__(self) -> Iterator[Self]: ...
     def to_device(self, device: Device | builtins.str, /, *, stream: Any = None) -> Self: ...
     def __hash__(self) -> builtins.int: ...
@@ -945,7 +1080,7 @@ class TensorMethods(TensorMembers):
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
 
-        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        >>> tl.mul(tl.tensor([[1.0, 1.0], [2.0, 2.0]]), tl.tensor([3.0, 4.0]))
         tensor([[3., 4.],
                 [6., 8.]])
         """
@@ -1017,9 +1152,10 @@ class TensorMethods(TensorMembers):
         down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
         rounding.
 
-        >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
-        >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
-        (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+        >>> tl.div(tl.tensor([7.0, -7.0]), 2)
+        tensor([ 3.5000, -3.5000])
+        >>> tl.div(tl.tensor([7, -7]), 2, rounding_mode="floor"), tl.div(tl.tensor([7, -7]), 2, rounding_mode="trunc")
+        (tensor([ 3, -4]), tensor([ 3, -3]))
         """
     @overload  # type: ignore[override, misc]
     def __ixor__(self, other: Tensor | Number) -> Self: ...
@@ -1104,7 +1240,7 @@ class TensorMethods(TensorMembers):
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
 
-        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        >>> tl.mul(tl.tensor([[1.0, 1.0], [2.0, 2.0]]), tl.tensor([3.0, 4.0]))
         tensor([[3., 4.],
                 [6., 8.]])
         """
@@ -1142,7 +1278,7 @@ class TensorMethods(TensorMembers):
         tensor([7, 7])
         """
     def __pos__(self) -> Self:
-        """Return `input` itself.
+        """Return `self` itself.
 
         Raises RuntimeError for booleans.
 
@@ -1243,7 +1379,7 @@ class TensorMethods(TensorMembers):
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
 
-        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        >>> tl.mul(tl.tensor([[1.0, 1.0], [2.0, 2.0]]), tl.tensor([3.0, 4.0]))
         tensor([[3., 4.],
                 [6., 8.]])
         """
@@ -1362,9 +1498,10 @@ class TensorMethods(TensorMembers):
         down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
         rounding.
 
-        >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
-        >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
-        (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+        >>> tl.div(tl.tensor([7.0, -7.0]), 2)
+        tensor([ 3.5000, -3.5000])
+        >>> tl.div(tl.tensor([7, -7]), 2, rounding_mode="floor"), tl.div(tl.tensor([7, -7]), 2, rounding_mode="trunc")
+        (tensor([ 3, -4]), tensor([ 3, -3]))
         """
     @overload
     def __xor__(self, other: Tensor | Number) -> Self: ...
@@ -1394,31 +1531,39 @@ class TensorMethods(TensorMembers):
 
         Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
 
-        >>> tl.abs(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
+        >>> tl.tensor([-1.0, 2.0]).abs(), abs(tl.tensor([3 + 4j]))
         (tensor([1., 2.]), tensor([5.]))
         """
     def abs_(self) -> Self:
-        """Return the absolute value of each element; of complex ones a real tensor.
+        """Write the result of `Tensor.abs` into the tensor, in place, and return it.
+
+        `Tensor.abs`: return the absolute value of each element; of complex ones a real tensor.
 
         Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
 
-        >>> tl.abs(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
+        >>> tl.tensor([-1.0, 2.0]).abs_(), abs(tl.tensor([3 + 4j]))
         (tensor([1., 2.]), tensor([5.]))
         """
     def absolute(self) -> Self:
         """Return the absolute value of each element; of complex ones a real tensor.
 
+        An alias of `Tensor.abs`.
+
         Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
 
-        >>> tl.abs(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
+        >>> tl.tensor([-1.0, 2.0]).absolute(), abs(tl.tensor([3 + 4j]))
         (tensor([1., 2.]), tensor([5.]))
         """
     def absolute_(self) -> Self:
-        """Return the absolute value of each element; of complex ones a real tensor.
+        """Write the result of `Tensor.abs` into the tensor, in place, and return it.
+
+        An alias of `Tensor.abs_`.
+
+        `Tensor.abs`: return the absolute value of each element; of complex ones a real tensor.
 
         Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
 
-        >>> tl.abs(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
+        >>> tl.tensor([-1.0, 2.0]).absolute_(), abs(tl.tensor([3 + 4j]))
         (tensor([1., 2.]), tensor([5.]))
         """
     def acos(self) -> Self:
@@ -1426,15 +1571,17 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.acos(tl.tensor([1.0, 0.0]))
+        >>> tl.tensor([1.0, 0.0]).acos()
         tensor([0.0000, 1.5708])
         """
     def acos_(self) -> Self:
-        """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
+        """Write the result of `Tensor.acos` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.acos`: return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
 
-        >>> tl.acos(tl.tensor([1.0, 0.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([1.0, 0.0]).acos_()
         tensor([0.0000, 1.5708])
         """
     def acosh(self) -> Self:
@@ -1442,167 +1589,189 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.acosh(tl.tensor([1.0, 2.0]))
+        >>> tl.tensor([1.0, 2.0]).acosh()
         tensor([0.0000, 1.3170])
         """
     def acosh_(self) -> Self:
-        """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
+        """Write the result of `Tensor.acosh` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.acosh`: return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
 
-        >>> tl.acosh(tl.tensor([1.0, 2.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([1.0, 2.0]).acosh_()
         tensor([0.0000, 1.3170])
         """
     @overload
     def add(self, other: Tensor | Number, *, alpha: Number = 1) -> Self: ...
     @overload
     def add(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
-        """Return `input + alpha * other`, element by element, with broadcasting.
+        """Return `self + alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
         of a higher category than that dtype.
 
-        >>> tl.add(tl.tensor([1.0, 2.0]), tl.tensor([10.0, 20.0]), alpha=2)
+        >>> tl.tensor([1.0, 2.0]).add(tl.tensor([10.0, 20.0]), alpha=2)
         tensor([21., 42.])
         """
     @overload
     def add_(self, other: Tensor | Number, *, alpha: Number = 1) -> Self: ...
     @overload
     def add_(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
-        """Return `input + alpha * other`, element by element, with broadcasting.
+        """Write the result of `Tensor.add` into the tensor, in place, and return it.
+
+        `Tensor.add`: return `self + alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
         of a higher category than that dtype.
 
-        >>> tl.add(tl.tensor([1.0, 2.0]), tl.tensor([10.0, 20.0]), alpha=2)
+        >>> tl.tensor([1.0, 2.0]).add_(tl.tensor([10.0, 20.0]), alpha=2)
         tensor([21., 42.])
         """
     @overload
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
     def addbmm(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
-        """Return `beta * input + alpha *` the sum of the products of the matrices of two batches.
+        """Return `beta * self + alpha *` the sum of the products of the matrices of two batches.
 
-        Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to (n, p), and is not read when `beta` is 0. Raises
+        Shapes are (batch, n, m) and (batch, m, p); `self` broadcasts to (n, p), and is not read when `beta` is 0. Raises
         RuntimeError for sizes that do not fit and for different dtypes.
 
-        >>> tl.addbmm(tl.zeros(1, 1), tl.ones(4, 1, 3), tl.ones(4, 3, 1))
+        Args:
+            batch1: The left matrices, of shape (b, n, m).
+            batch2: The right matrices, of shape (b, m, p).
+
+        >>> tl.zeros(1, 1).addbmm(tl.ones(4, 1, 3), tl.ones(4, 3, 1))
         tensor([[12.]])
         """
     @overload
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
     def addbmm_(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
-        """Return `beta * input + alpha *` the sum of the products of the matrices of two batches.
+        """Write the result of `Tensor.addbmm` into the tensor, in place, and return it.
 
-        Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to (n, p), and is not read when `beta` is 0. Raises
+        `Tensor.addbmm`: return `beta * self + alpha *` the sum of the products of the matrices of two batches.
+
+        Shapes are (batch, n, m) and (batch, m, p); `self` broadcasts to (n, p), and is not read when `beta` is 0. Raises
         RuntimeError for sizes that do not fit and for different dtypes.
 
-        >>> tl.addbmm(tl.zeros(1, 1), tl.ones(4, 1, 3), tl.ones(4, 3, 1))
+        Args:
+            batch1: The left matrices, of shape (b, n, m).
+            batch2: The right matrices, of shape (b, m, p).
+
+        >>> tl.zeros(1, 1).addbmm_(tl.ones(4, 1, 3), tl.ones(4, 3, 1))
         tensor([[12.]])
         """
     @overload
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Self: ...
     @overload
     def addcdiv(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any:
-        """Return `input + value * tensor1 / tensor2`, element by element, with broadcasting.
+        """Return `self + value * tensor1 / tensor2`, element by element, with broadcasting.
 
         Raises RuntimeError for integers and booleans.
 
-        >>> tl.addcdiv(tl.ones(2), tl.tensor([1.0, 2.0]), tl.tensor([4.0, 4.0]), value=2)
+        >>> tl.ones(2).addcdiv(tl.tensor([1.0, 2.0]), tl.tensor([4.0, 4.0]), value=2)
         tensor([1.5000, 2.0000])
         """
     @overload
     def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Self: ...
     @overload
     def addcdiv_(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any:
-        """Return `input + value * tensor1 / tensor2`, element by element, with broadcasting.
+        """Write the result of `Tensor.addcdiv` into the tensor, in place, and return it.
+
+        `Tensor.addcdiv`: return `self + value * tensor1 / tensor2`, element by element, with broadcasting.
 
         Raises RuntimeError for integers and booleans.
 
-        >>> tl.addcdiv(tl.ones(2), tl.tensor([1.0, 2.0]), tl.tensor([4.0, 4.0]), value=2)
+        >>> tl.ones(2).addcdiv_(tl.tensor([1.0, 2.0]), tl.tensor([4.0, 4.0]), value=2)
         tensor([1.5000, 2.0000])
         """
     @overload
     def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Self: ...
     @overload
     def addcmul(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any:
-        """Return `input + value * tensor1 * tensor2`, element by element, with broadcasting.
+        """Return `self + value * tensor1 * tensor2`, element by element, with broadcasting.
 
         Raises NotImplementedError for booleans.
 
-        >>> tl.addcmul(tl.ones(2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]), value=0.5)
+        >>> tl.ones(2).addcmul(tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]), value=0.5)
         tensor([2.5000, 5.0000])
         """
     @overload
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Self: ...
     @overload
     def addcmul_(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any:
-        """Return `input + value * tensor1 * tensor2`, element by element, with broadcasting.
+        """Write the result of `Tensor.addcmul` into the tensor, in place, and return it.
+
+        `Tensor.addcmul`: return `self + value * tensor1 * tensor2`, element by element, with broadcasting.
 
         Raises NotImplementedError for booleans.
 
-        >>> tl.addcmul(tl.ones(2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]), value=0.5)
+        >>> tl.ones(2).addcmul_(tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]), value=0.5)
         tensor([2.5000, 5.0000])
         """
     @overload
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
     def addmm(self, mat1: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
-        """Return `beta * input + alpha * (mat1 @ mat2)` for two matrices.
+        """Return `beta * self + alpha * (mat1 @ mat2)` for two matrices.
 
-        `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
+        `self` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
         and for different dtypes.
 
-        >>> tl.addmm(tl.ones(2), tl.ones(1, 3), tl.ones(3, 2), alpha=2)
+        >>> tl.ones(1, 2).addmm(tl.ones(1, 3), tl.ones(3, 2), alpha=2)
         tensor([[7., 7.]])
         """
     @overload
     def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
     def addmm_(self, mat1: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
-        """Return `beta * input + alpha * (mat1 @ mat2)` for two matrices.
+        """Write the result of `Tensor.addmm` into the tensor, in place, and return it.
 
-        `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
+        `Tensor.addmm`: return `beta * self + alpha * (mat1 @ mat2)` for two matrices.
+
+        `self` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
         and for different dtypes.
 
-        >>> tl.addmm(tl.ones(2), tl.ones(1, 3), tl.ones(3, 2), alpha=2)
+        >>> tl.ones(1, 2).addmm_(tl.ones(1, 3), tl.ones(3, 2), alpha=2)
         tensor([[7., 7.]])
         """
     @overload
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
     def addmv(self, mat: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
-        """Return `beta * input + alpha * (mat @ vec)` for a matrix and a vector.
+        """Return `beta * self + alpha * (mat @ vec)` for a matrix and a vector.
 
-        `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
+        `self` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
         and for different dtypes.
 
-        >>> tl.addmv(tl.ones(2), tl.ones(2, 3), tl.ones(3), beta=10)
+        >>> tl.ones(2).addmv(tl.ones(2, 3), tl.ones(3), beta=10)
         tensor([13., 13.])
         """
     @overload
     def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
     def addmv_(self, mat: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
-        """Return `beta * input + alpha * (mat @ vec)` for a matrix and a vector.
+        """Write the result of `Tensor.addmv` into the tensor, in place, and return it.
 
-        `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
+        `Tensor.addmv`: return `beta * self + alpha * (mat @ vec)` for a matrix and a vector.
+
+        `self` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
         and for different dtypes.
 
-        >>> tl.addmv(tl.ones(2), tl.ones(2, 3), tl.ones(3), beta=10)
+        >>> tl.ones(2).addmv_(tl.ones(2, 3), tl.ones(3), beta=10)
         tensor([13., 13.])
         """
     @overload
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
     def addr(self, vec1: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
-        """Return `beta * input + alpha * outer(vec1, vec2)`.
+        """Return `beta * self + alpha * outer(vec1, vec2)`.
 
-        `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for operands other than
+        `self` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for operands other than
         vectors and for sizes that do not match.
 
-        >>> tl.addr(tl.ones(2, 2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))
+        >>> tl.ones(2, 2).addr(tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))
         tensor([[4., 5.],
                 [7., 9.]])
         """
@@ -1610,17 +1779,19 @@ class TensorMethods(TensorMembers):
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
     def addr_(self, vec1: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
-        """Return `beta * input + alpha * outer(vec1, vec2)`.
+        """Write the result of `Tensor.addr` into the tensor, in place, and return it.
 
-        `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for operands other than
+        `Tensor.addr`: return `beta * self + alpha * outer(vec1, vec2)`.
+
+        `self` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for operands other than
         vectors and for sizes that do not match.
 
-        >>> tl.addr(tl.ones(2, 2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))
+        >>> tl.ones(2, 2).addr_(tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))
         tensor([[4., 5.],
                 [7., 9.]])
         """
     def adjoint(self) -> Self:
-        """Return the matrices in the last two dimensions of `input`, transposed and conjugated.
+        """Return the matrices in the last two dimensions of `self`, transposed and conjugated.
 
         Raises RuntimeError for a tensor of one dimension.
 
@@ -1632,7 +1803,10 @@ class TensorMethods(TensorMembers):
 
         The result is boolean, and uint8 for uint8; `dim=()` reduces nothing.
 
-        >>> tl.all(tl.tensor([[True, False], [True, True]]), dim=1)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[True, False], [True, True]]).all(dim=1)
         tensor([False,  True])
         """
     @overload
@@ -1643,7 +1817,13 @@ class TensorMethods(TensorMembers):
 
         Raises RuntimeError for tensors of different dtypes and for negative tolerances.
 
-        >>> tl.allclose(tl.tensor([1.0, 2.0]), tl.tensor([1.0 + 1e-6, 2.0]))
+        Args:
+            other: The other operand.
+            rtol: The relative tolerance.
+            atol: The absolute tolerance.
+            equal_nan: Whether two NaNs are equal.
+
+        >>> tl.tensor([1.0, 2.0]).allclose(tl.tensor([1.0 + 1e-6, 2.0]))
         True
         """
     def amax(self, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False) -> Self:
@@ -1652,7 +1832,10 @@ class TensorMethods(TensorMembers):
         Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
         dimension.
 
-        >>> tl.amax(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[1.0, 4.0], [3.0, 2.0]]).amax(dim=1)
         tensor([4., 3.])
         """
     def amin(self, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False) -> Self:
@@ -1661,7 +1844,10 @@ class TensorMethods(TensorMembers):
         Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
         dimension.
 
-        >>> tl.amin(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[1.0, 4.0], [3.0, 2.0]]).amin(dim=1)
         tensor([1., 2.])
         """
     def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> return_types.aminmax[Self]:
@@ -1670,7 +1856,10 @@ class TensorMethods(TensorMembers):
         Elements that share an extreme share its gradient; NaN is both. Raises RuntimeError or IndexError for an empty
         tensor or dimension.
 
-        >>> tl.aminmax(tl.tensor([3.0, 1.0, 2.0]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([3.0, 1.0, 2.0]).aminmax()
         tensorlike.return_types.aminmax(
         min=tensor(1.),
         max=tensor(3.))
@@ -1681,7 +1870,7 @@ class TensorMethods(TensorMembers):
         Complex elements give a real tensor.
         Integers give the default floating-point dtype.
 
-        >>> tl.angle(tl.tensor([1 + 1j, -1 + 0j]))
+        >>> tl.tensor([1 + 1j, -1 + 0j]).angle()
         tensor([0.7854, 3.1416])
         """
     def any(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Self:
@@ -1689,7 +1878,10 @@ class TensorMethods(TensorMembers):
 
         The result is boolean, and uint8 for uint8; `dim=()` reduces nothing.
 
-        >>> tl.any(tl.tensor([[True, False], [False, False]]), dim=1)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[True, False], [False, False]]).any(dim=1)
         tensor([ True, False])
         """
     def apply_(self, callable: Callable[[Any], Any]) -> Self:
@@ -1703,119 +1895,161 @@ class TensorMethods(TensorMembers):
     def arccos(self) -> Self:
         """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
 
+        An alias of `Tensor.acos`.
+
         Integers give the default floating-point dtype.
 
-        >>> tl.acos(tl.tensor([1.0, 0.0]))
+        >>> tl.tensor([1.0, 0.0]).arccos()
         tensor([0.0000, 1.5708])
         """
     def arccos_(self) -> Self:
-        """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
+        """Write the result of `Tensor.acos` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        An alias of `Tensor.acos_`.
 
-        >>> tl.acos(tl.tensor([1.0, 0.0]))
+        `Tensor.acos`: return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
+
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([1.0, 0.0]).arccos_()
         tensor([0.0000, 1.5708])
         """
     def arccosh(self) -> Self:
         """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
 
+        An alias of `Tensor.acosh`.
+
         Integers give the default floating-point dtype.
 
-        >>> tl.acosh(tl.tensor([1.0, 2.0]))
+        >>> tl.tensor([1.0, 2.0]).arccosh()
         tensor([0.0000, 1.3170])
         """
     def arccosh_(self) -> Self:
-        """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
+        """Write the result of `Tensor.acosh` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        An alias of `Tensor.acosh_`.
 
-        >>> tl.acosh(tl.tensor([1.0, 2.0]))
+        `Tensor.acosh`: return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
+
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([1.0, 2.0]).arccosh_()
         tensor([0.0000, 1.3170])
         """
     def arcsin(self) -> Self:
         """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
 
+        An alias of `Tensor.asin`.
+
         Integers give the default floating-point dtype.
 
-        >>> tl.asin(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).arcsin()
         tensor([0.0000, 1.5708])
         """
     def arcsin_(self) -> Self:
-        """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
+        """Write the result of `Tensor.asin` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        An alias of `Tensor.asin_`.
 
-        >>> tl.asin(tl.tensor([0.0, 1.0]))
+        `Tensor.asin`: return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
+
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 1.0]).arcsin_()
         tensor([0.0000, 1.5708])
         """
     def arcsinh(self) -> Self:
         """Return the number whose hyperbolic sine each element is.
 
+        An alias of `Tensor.asinh`.
+
         Integers give the default floating-point dtype.
 
-        >>> tl.asinh(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).arcsinh()
         tensor([0.0000, 0.8814])
         """
     def arcsinh_(self) -> Self:
-        """Return the number whose hyperbolic sine each element is.
+        """Write the result of `Tensor.asinh` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        An alias of `Tensor.asinh_`.
 
-        >>> tl.asinh(tl.tensor([0.0, 1.0]))
+        `Tensor.asinh`: return the number whose hyperbolic sine each element is.
+
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 1.0]).arcsinh_()
         tensor([0.0000, 0.8814])
         """
     def arctan(self) -> Self:
         """Return the angle in radians whose tangent each element is.
 
+        An alias of `Tensor.atan`.
+
         Integers give the default floating-point dtype.
 
-        >>> tl.atan(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).arctan()
         tensor([0.0000, 0.7854])
         """
     @overload
     def arctan2(self, other: Tensor) -> Self: ...
     @overload
     def arctan2(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
+        """Return the angle in radians of the point `(other, self)`, from -pi to pi, with broadcasting.
+
+        An alias of `Tensor.atan2`.
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.atan2(tl.tensor([1.0, 1.0]), tl.tensor([1.0, -1.0]))
+        >>> tl.tensor([1.0, 1.0]).arctan2(tl.tensor([1.0, -1.0]))
         tensor([0.7854, 2.3562])
         """
     @overload
     def arctan2_(self, other: Tensor) -> Self: ...
     @overload
     def arctan2_(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
+        """Write the result of `Tensor.atan2` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+        An alias of `Tensor.atan2_`.
 
-        >>> tl.atan2(tl.tensor([1.0, 1.0]), tl.tensor([1.0, -1.0]))
+        `Tensor.atan2`: return the angle in radians of the point `(other, self)`, from -pi to pi, with broadcasting.
+
+        Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
+
+        >>> tl.tensor([1.0, 1.0]).arctan2_(tl.tensor([1.0, -1.0]))
         tensor([0.7854, 2.3562])
         """
     def arctan_(self) -> Self:
-        """Return the angle in radians whose tangent each element is.
+        """Write the result of `Tensor.atan` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        An alias of `Tensor.atan_`.
 
-        >>> tl.atan(tl.tensor([0.0, 1.0]))
+        `Tensor.atan`: return the angle in radians whose tangent each element is.
+
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 1.0]).arctan_()
         tensor([0.0000, 0.7854])
         """
     def arctanh(self) -> Self:
         """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
 
+        An alias of `Tensor.atanh`.
+
         Integers give the default floating-point dtype.
 
-        >>> tl.atanh(tl.tensor([0.0, 0.5]))
+        >>> tl.tensor([0.0, 0.5]).arctanh()
         tensor([0.0000, 0.5493])
         """
     def arctanh_(self) -> Self:
-        """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
+        """Write the result of `Tensor.atanh` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        An alias of `Tensor.atanh_`.
 
-        >>> tl.atanh(tl.tensor([0.0, 0.5]))
+        `Tensor.atanh`: return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
+
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 0.5]).arctanh_()
         tensor([0.0000, 0.5493])
         """
     def argmax(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Self:
@@ -1824,7 +2058,10 @@ class TensorMethods(TensorMembers):
         NaN counts as the largest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex
         tensors.
 
-        >>> tl.argmax(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[1.0, 4.0], [3.0, 2.0]]).argmax(dim=1)
         tensor([1, 0])
         """
     def argmin(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Self:
@@ -1833,29 +2070,41 @@ class TensorMethods(TensorMembers):
         NaN counts as the smallest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex
         tensors.
 
-        >>> tl.argmin(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[1.0, 4.0], [3.0, 2.0]]).argmin(dim=1)
         tensor([0, 1])
         """
     def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Self:
         """Return the indices that sort the tensor along `dim`; see `sort`.
 
-        >>> tl.argsort(tl.tensor([3, 1, 2]))
+        Args:
+            descending: Whether the largest element comes first.
+            stable: Whether equal elements keep their order.
+
+        >>> tl.tensor([3, 1, 2]).argsort()
         tensor([1, 2, 0])
         """
     def argwhere(self) -> Self:
         """Return the indices of the elements that are not zero, one element in a row.
 
-        >>> tl.argwhere(tl.tensor([[0, 1], [2, 0]]))
+        >>> tl.tensor([[0, 1], [2, 0]]).argwhere()
         tensor([[0, 1],
                 [1, 0]])
         """
     def as_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Self:
-        """Return a view of the memory behind `input` with the given shape, strides and offset.
+        """Return a view of the memory behind `self` with the given shape, strides and offset.
 
-        Strides and offset count elements; the offset is that of `input` unless given. Raises RuntimeError when the view
+        Strides and offset count elements; the offset is that of `self` unless given. Raises RuntimeError when the view
         would leave the memory.
 
         The function is overridable too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+        Args:
+            size: The shape of the result.
+            stride: The strides of the result, in elements.
+            storage_offset: The index in the storage of the first element.
 
         >>> tl.arange(4).as_strided((2, 2), (1, 2))
         tensor([[0, 2],
@@ -1864,6 +2113,11 @@ class TensorMethods(TensorMembers):
     def as_strided_(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Self:
         """Make this tensor a view of its memory with the given shape, strides and offset, and return it.
 
+        Args:
+            size: The shape of the result.
+            stride: The strides of the result, in elements.
+            storage_offset: The index in the storage of the first element.
+
         >>> tl.arange(4).as_strided_((2,), (2,))
         tensor([0, 2])
         """
@@ -1871,11 +2125,15 @@ class TensorMethods(TensorMembers):
     def as_strided_scatter(self, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Self: ...
     @overload
     def as_strided_scatter(self, src: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Any:
-        """Return a copy of `input` with `src` written to the elements that `as_strided` selects.
+        """Return a copy of `self` with `src` written to the elements that `as_strided` selects.
 
         Raises RuntimeError unless `src` has the shape `size`.
 
-        >>> tl.as_strided_scatter(tl.zeros(4), tl.ones(2), (2,), (3,))
+        Args:
+            stride: The strides of the result, in elements.
+            storage_offset: The index in the storage of the first element.
+
+        >>> tl.zeros(4).as_strided_scatter(tl.ones(2), (2,), (3,))
         tensor([1., 0., 0., 1.])
         """
     def asin(self) -> Self:
@@ -1883,15 +2141,17 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.asin(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).asin()
         tensor([0.0000, 1.5708])
         """
     def asin_(self) -> Self:
-        """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
+        """Write the result of `Tensor.asin` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.asin`: return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
 
-        >>> tl.asin(tl.tensor([0.0, 1.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 1.0]).asin_()
         tensor([0.0000, 1.5708])
         """
     def asinh(self) -> Self:
@@ -1899,15 +2159,17 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.asinh(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).asinh()
         tensor([0.0000, 0.8814])
         """
     def asinh_(self) -> Self:
-        """Return the number whose hyperbolic sine each element is.
+        """Write the result of `Tensor.asinh` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.asinh`: return the number whose hyperbolic sine each element is.
 
-        >>> tl.asinh(tl.tensor([0.0, 1.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 1.0]).asinh_()
         tensor([0.0000, 0.8814])
         """
     def atan(self) -> Self:
@@ -1915,37 +2177,41 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.atan(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).atan()
         tensor([0.0000, 0.7854])
         """
     @overload
     def atan2(self, other: Tensor) -> Self: ...
     @overload
     def atan2(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
+        """Return the angle in radians of the point `(other, self)`, from -pi to pi, with broadcasting.
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.atan2(tl.tensor([1.0, 1.0]), tl.tensor([1.0, -1.0]))
+        >>> tl.tensor([1.0, 1.0]).atan2(tl.tensor([1.0, -1.0]))
         tensor([0.7854, 2.3562])
         """
     @overload
     def atan2_(self, other: Tensor) -> Self: ...
     @overload
     def atan2_(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
+        """Write the result of `Tensor.atan2` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+        `Tensor.atan2`: return the angle in radians of the point `(other, self)`, from -pi to pi, with broadcasting.
 
-        >>> tl.atan2(tl.tensor([1.0, 1.0]), tl.tensor([1.0, -1.0]))
+        Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
+
+        >>> tl.tensor([1.0, 1.0]).atan2_(tl.tensor([1.0, -1.0]))
         tensor([0.7854, 2.3562])
         """
     def atan_(self) -> Self:
-        """Return the angle in radians whose tangent each element is.
+        """Write the result of `Tensor.atan` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.atan`: return the angle in radians whose tangent each element is.
 
-        >>> tl.atan(tl.tensor([0.0, 1.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 1.0]).atan_()
         tensor([0.0000, 0.7854])
         """
     def atanh(self) -> Self:
@@ -1953,15 +2219,17 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.atanh(tl.tensor([0.0, 0.5]))
+        >>> tl.tensor([0.0, 0.5]).atanh()
         tensor([0.0000, 0.5493])
         """
     def atanh_(self) -> Self:
-        """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
+        """Write the result of `Tensor.atanh` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.atanh`: return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
 
-        >>> tl.atanh(tl.tensor([0.0, 0.5]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 0.5]).atanh_()
         tensor([0.0000, 0.5493])
         """
     def backward(self, gradient: Any = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, inputs: Sequence[Any] | None = None) -> None:
@@ -1970,6 +2238,10 @@ class TensorMethods(TensorMembers):
         `gradient` has the shape of the tensor and may be left out for a tensor of one element. With `inputs`, only
         those leaves receive a gradient. Raises RuntimeError when the tensor requires no grad, or when the graph's
         saved values were freed by an earlier backward.
+
+        Args:
+            retain_graph: Whether saved values are kept for another backward; by default as `create_graph`.
+            create_graph: Whether the gradients can be differentiated again.
 
         >>> x = tl.tensor([1.0, 2.0], requires_grad=True)
         >>> (x * x).sum().backward()
@@ -1980,34 +2252,39 @@ class TensorMethods(TensorMembers):
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
     def baddbmm(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
-        """Return `beta * input + alpha * (batch1 @ batch2)` for two batches of matrices.
+        """Return `beta * self + alpha * (batch1 @ batch2)` for two batches of matrices.
 
-        Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to the product, and is not read when `beta` is 0.
+        Shapes are (batch, n, m) and (batch, m, p); `self` broadcasts to the product, and is not read when `beta` is 0.
         Raises RuntimeError for sizes that do not fit and for different dtypes.
 
-        >>> tl.baddbmm(tl.ones(1), tl.ones(2, 1, 3), tl.ones(2, 3, 1)).shape
+        >>> tl.ones(2, 1, 1).baddbmm(tl.ones(2, 1, 3), tl.ones(2, 3, 1)).shape
         tensorlike.Size([2, 1, 1])
         """
     @overload
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Self: ...
     @overload
     def baddbmm_(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
-        """Return `beta * input + alpha * (batch1 @ batch2)` for two batches of matrices.
+        """Write the result of `Tensor.baddbmm` into the tensor, in place, and return it.
 
-        Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to the product, and is not read when `beta` is 0.
+        `Tensor.baddbmm`: return `beta * self + alpha * (batch1 @ batch2)` for two batches of matrices.
+
+        Shapes are (batch, n, m) and (batch, m, p); `self` broadcasts to the product, and is not read when `beta` is 0.
         Raises RuntimeError for sizes that do not fit and for different dtypes.
 
-        >>> tl.baddbmm(tl.ones(1), tl.ones(2, 1, 3), tl.ones(2, 3, 1)).shape
+        >>> tl.ones(2, 1, 1).baddbmm_(tl.ones(2, 1, 3), tl.ones(2, 3, 1)).shape
         tensorlike.Size([2, 1, 1])
         """
     def bernoulli(self, p: builtins.float | None = None, *, generator: Generator | None = None) -> Self:
-        """Return a tensor like `input` of ones, with the probabilities in `input`, and zeros.
+        """Return a tensor like `self` of ones, with the probabilities in `self`, and zeros.
 
-        With a number `p`, that is the probability of each one, and `input` gives shape and dtype alone. Raises RuntimeError
-        for a probability outside [0, 1], NotImplementedError for an `input` of probabilities that is not floating-point.
+        With a number `p`, that is the probability of each one, and `self` gives shape and dtype alone. Raises RuntimeError
+        for a probability outside [0, 1], NotImplementedError for an `self` of probabilities that is not floating-point.
         The gradient of the probabilities is zero.
 
-        >>> tl.bernoulli(tl.tensor([0.0, 1.0]))
+        Args:
+            generator: The source of random numbers; by default that of the device.
+
+        >>> tl.tensor([0.0, 1.0]).bernoulli()
         tensor([0., 1.])
 
         Same as PyTorch's function of that name, with numbers of its own.
@@ -2021,6 +2298,9 @@ class TensorMethods(TensorMembers):
         `p` is a number or a tensor of probabilities that broadcasts to this tensor. Raises RuntimeError for a probability
         outside [0, 1], NotImplementedError for a complex tensor.
 
+        Args:
+            generator: The source of random numbers; by default that of the device.
+
         >>> tl.empty(2).bernoulli_(tl.tensor([0.0, 1.0]))
         tensor([0., 1.])
 
@@ -2029,6 +2309,9 @@ class TensorMethods(TensorMembers):
     def bfloat16(self, memory_format: Any = None) -> Self:
         """Return this tensor with dtype `bfloat16`; itself if it has that already.
 
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
+
         >>> tl.tensor([1, 0]).bfloat16().dtype
         tensorlike.bfloat16
         """
@@ -2036,12 +2319,15 @@ class TensorMethods(TensorMembers):
     def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Self: ...
     @overload
     def bincount(self, weights: Tensor | SupportsTorchFunction | None = None, minlength: builtins.int = 0) -> Any:
-        """Count the occurrences of each integer from 0 on in `input`, or sum their `weights`.
+        """Count the occurrences of each integer from 0 on in `self`, or sum their `weights`.
 
         Counts are int64; sums are float32 for weights of that dtype and float64 otherwise. Raises RuntimeError unless
-        `input` is one-dimensional and not negative.
+        `self` is one-dimensional and not negative.
 
-        >>> tl.bincount(tl.tensor([1, 4, 1, 0]))
+        Args:
+            minlength: The smallest length of the result.
+
+        >>> tl.tensor([1, 4, 1, 0]).bincount()
         tensor([1, 2, 0, 0, 1])
         """
     @overload
@@ -2059,7 +2345,9 @@ class TensorMethods(TensorMembers):
     def bitwise_and_(self, other: Tensor | Number) -> Self: ...
     @overload
     def bitwise_and_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the bitwise and of the elements, with broadcasting; of booleans the logical and.
+        """Write the result of `Tensor.bitwise_and` into the tensor, in place, and return it.
+
+        `Tensor.bitwise_and`: return the bitwise and of the elements, with broadcasting; of booleans the logical and.
 
         Raises NotImplementedError for other than integers and booleans.
 
@@ -2082,7 +2370,9 @@ class TensorMethods(TensorMembers):
     def bitwise_left_shift_(self, other: Tensor | Number) -> Self: ...
     @overload
     def bitwise_left_shift_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return each element shifted left by `other` bits, with broadcasting. The result is 0 where `other` is negative or
+        """Write the result of `Tensor.bitwise_left_shift` into the tensor, in place, and return it.
+
+        `Tensor.bitwise_left_shift`: return each element shifted left by `other` bits, with broadcasting. The result is 0 where `other` is negative or
         at least the number of bits.
 
         Raises NotImplementedError for other than integers.
@@ -2100,7 +2390,9 @@ class TensorMethods(TensorMembers):
         (tensor([-1, -6]), tensor([False,  True]))
         """
     def bitwise_not_(self) -> Self:
-        """Return the bitwise complement of each element; of booleans the logical not.
+        """Write the result of `Tensor.bitwise_not` into the tensor, in place, and return it.
+
+        `Tensor.bitwise_not`: return the bitwise complement of each element; of booleans the logical not.
 
         The operator `~` raises TypeError for other dtypes.
         Raises NotImplementedError for other than integers and booleans.
@@ -2123,7 +2415,9 @@ class TensorMethods(TensorMembers):
     def bitwise_or_(self, other: Tensor | Number) -> Self: ...
     @overload
     def bitwise_or_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the bitwise or of the elements, with broadcasting; of booleans the logical or.
+        """Write the result of `Tensor.bitwise_or` into the tensor, in place, and return it.
+
+        `Tensor.bitwise_or`: return the bitwise or of the elements, with broadcasting; of booleans the logical or.
 
         Raises NotImplementedError for other than integers and booleans.
 
@@ -2145,7 +2439,9 @@ class TensorMethods(TensorMembers):
     def bitwise_right_shift_(self, other: Tensor | Number) -> Self: ...
     @overload
     def bitwise_right_shift_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return each element shifted right by `other` bits, its sign kept, with broadcasting.
+        """Write the result of `Tensor.bitwise_right_shift` into the tensor, in place, and return it.
+
+        `Tensor.bitwise_right_shift`: return each element shifted right by `other` bits, its sign kept, with broadcasting.
 
         Raises NotImplementedError for other than integers.
 
@@ -2167,7 +2463,9 @@ class TensorMethods(TensorMembers):
     def bitwise_xor_(self, other: Tensor | Number) -> Self: ...
     @overload
     def bitwise_xor_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the bitwise exclusive or of the elements, with broadcasting.
+        """Write the result of `Tensor.bitwise_xor` into the tensor, in place, and return it.
+
+        `Tensor.bitwise_xor`: return the bitwise exclusive or of the elements, with broadcasting.
 
         Raises NotImplementedError for other than integers and booleans.
 
@@ -2182,24 +2480,33 @@ class TensorMethods(TensorMembers):
 
         Shapes are (batch, n, m) and (batch, m, p). Raises RuntimeError for others, and for two dtypes.
 
-        >>> tl.bmm(tl.ones(4, 2, 3), tl.ones(4, 3, 5)).shape
+        Args:
+            mat2: The right matrix, of shape (m, p).
+
+        >>> tl.ones(4, 2, 3).bmm(tl.ones(4, 3, 5)).shape
         tensorlike.Size([4, 2, 5])
         """
     def bool(self, memory_format: Any = None) -> Self:
         """Return this tensor with dtype `bool`; itself if it has that already.
 
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
+
         >>> tl.tensor([1, 0]).bool().dtype
         tensorlike.bool
         """
     def broadcast_to(self, size: Sequence[builtins.int]) -> Self:
-        """Return a view of `input` expanded to the shape `size`.
+        """Return a view of `self` expanded to the shape `size`.
 
-        >>> tl.broadcast_to(tl.tensor([1, 2]), (2, 2))
+        >>> tl.tensor([1, 2]).broadcast_to((2, 2))
         tensor([[1, 2],
                 [1, 2]])
         """
     def byte(self, memory_format: Any = None) -> Self:
         """Return this tensor with dtype `uint8`; itself if it has that already.
+
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
         >>> tl.tensor([1, 0]).byte().dtype
         tensorlike.uint8
@@ -2209,6 +2516,10 @@ class TensorMethods(TensorMembers):
 
         Raises RuntimeError for a `sigma` that is not positive and for a tensor that is not floating-point.
 
+        Args:
+            median: The median.
+            generator: The source of random numbers; by default that of the device.
+
         >>> tl.empty(2, 3).cauchy_(median=1, sigma=2).shape
         tensorlike.Size([2, 3])
 
@@ -2216,6 +2527,9 @@ class TensorMethods(TensorMembers):
         """
     def cdouble(self, memory_format: Any = None) -> Self:
         """Return this tensor with dtype `complex128`; itself if it has that already.
+
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
         >>> tl.tensor([1, 0]).cdouble().dtype
         tensorlike.complex128
@@ -2225,19 +2539,24 @@ class TensorMethods(TensorMembers):
 
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.ceil(tl.tensor([1.2, -1.7]))
+        >>> tl.tensor([1.2, -1.7]).ceil()
         tensor([ 2., -1.])
         """
     def ceil_(self) -> Self:
-        """Return each element rounded up; integers come back as they are, and the derivative is zero.
+        """Write the result of `Tensor.ceil` into the tensor, in place, and return it.
+
+        `Tensor.ceil`: return each element rounded up; integers come back as they are, and the derivative is zero.
 
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.ceil(tl.tensor([1.2, -1.7]))
+        >>> tl.tensor([1.2, -1.7]).ceil_()
         tensor([ 2., -1.])
         """
     def cfloat(self, memory_format: Any = None) -> Self:
         """Return this tensor with dtype `complex64`; itself if it has that already.
+
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
         >>> tl.tensor([1, 0]).cfloat().dtype
         tensorlike.complex64
@@ -2245,13 +2564,19 @@ class TensorMethods(TensorMembers):
     def char(self, memory_format: Any = None) -> Self:
         """Return this tensor with dtype `int8`; itself if it has that already.
 
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
+
         >>> tl.tensor([1, 0]).char().dtype
         tensorlike.int8
         """
     def cholesky(self, upper: builtins.bool = False) -> Self:
         """Return the Cholesky factor of a matrix, as `linalg.cholesky` does.
 
-        >>> tl.cholesky(tl.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        Args:
+            upper: Whether the triangle above the diagonal is meant, not the one below.
+
+        >>> tl.tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky()
         tensor([[2., 0.],
                 [1., 2.]])
 
@@ -2262,7 +2587,7 @@ class TensorMethods(TensorMembers):
 
         The gradient of L is that of L L^H, not cut to the triangle that is read.
 
-        >>> tl.cholesky_inverse(tl.tensor([[1.0, 0.0], [0.0, 2.0]]))
+        >>> tl.tensor([[1.0, 0.0], [0.0, 2.0]]).cholesky_inverse()
         tensor([[1.0000, 0.0000],
                 [0.0000, 0.2500]])
         """
@@ -2275,14 +2600,14 @@ class TensorMethods(TensorMembers):
         L has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit. The
         gradient of L is that of A = L L^H, not cut to the triangle that is read.
 
-        >>> tl.cholesky_solve(tl.tensor([[4.0], [8.0]]), tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        >>> tl.tensor([[4.0], [8.0]]).cholesky_solve(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
         tensor([[1.0000],
                 [0.5000]])
         """
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Self, ...]:
-        """Split `input` along `dim` into at most `chunks` views of one size; the last may be smaller.
+        """Split `self` along `dim` into at most `chunks` views of one size; the last may be smaller.
 
-        >>> tl.chunk(tl.arange(5), 2)
+        >>> tl.arange(5).chunk(2)
         (tensor([0, 1, 2]), tensor([3, 4]))
         """
     @overload
@@ -2294,19 +2619,21 @@ class TensorMethods(TensorMembers):
         Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
         Raises NotImplementedError for complex elements.
 
-        >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
+        >>> tl.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
         tensor([0.0000, 0.5000, 1.0000])
         """
     @overload
     def clamp_(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Self: ...
     @overload
     def clamp_(self, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any:
-        """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
+        """Write the result of `Tensor.clamp` into the tensor, in place, and return it.
+
+        `Tensor.clamp`: clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
         Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
         Raises NotImplementedError for complex elements.
 
-        >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
+        >>> tl.tensor([-1.0, 0.5, 2.0]).clamp_(0, 1)
         tensor([0.0000, 0.5000, 1.0000])
         """
     @overload
@@ -2317,18 +2644,20 @@ class TensorMethods(TensorMembers):
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.clamp_max(tl.tensor([-1.0, 2.0]), 0)
+        >>> tl.tensor([-1.0, 2.0]).clamp_max(0)
         tensor([-1.,  0.])
         """
     @overload
     def clamp_max_(self, max: Tensor | Number) -> Self: ...
     @overload
     def clamp_max_(self, max: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return each element, or `max` where that is smaller.
+        """Write the result of `Tensor.clamp_max` into the tensor, in place, and return it.
+
+        `Tensor.clamp_max`: return each element, or `max` where that is smaller.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.clamp_max(tl.tensor([-1.0, 2.0]), 0)
+        >>> tl.tensor([-1.0, 2.0]).clamp_max_(0)
         tensor([-1.,  0.])
         """
     @overload
@@ -2339,18 +2668,20 @@ class TensorMethods(TensorMembers):
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.clamp_min(tl.tensor([-1.0, 2.0]), 0)
+        >>> tl.tensor([-1.0, 2.0]).clamp_min(0)
         tensor([0., 2.])
         """
     @overload
     def clamp_min_(self, min: Tensor | Number) -> Self: ...
     @overload
     def clamp_min_(self, min: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return each element, or `min` where that is larger.
+        """Write the result of `Tensor.clamp_min` into the tensor, in place, and return it.
+
+        `Tensor.clamp_min`: return each element, or `min` where that is larger.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.clamp_min(tl.tensor([-1.0, 2.0]), 0)
+        >>> tl.tensor([-1.0, 2.0]).clamp_min_(0)
         tensor([0., 2.])
         """
     @overload
@@ -2359,26 +2690,32 @@ class TensorMethods(TensorMembers):
     def clip(self, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any:
         """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
+        An alias of `Tensor.clamp`.
+
         Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
         Raises NotImplementedError for complex elements.
 
-        >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
+        >>> tl.tensor([-1.0, 0.5, 2.0]).clip(0, 1)
         tensor([0.0000, 0.5000, 1.0000])
         """
     @overload
     def clip_(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Self: ...
     @overload
     def clip_(self, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any:
-        """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
+        """Write the result of `Tensor.clamp` into the tensor, in place, and return it.
+
+        An alias of `Tensor.clamp_`.
+
+        `Tensor.clamp`: clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
         Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
         Raises NotImplementedError for complex elements.
 
-        >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
+        >>> tl.tensor([-1.0, 0.5, 2.0]).clip_(0, 1)
         tensor([0.0000, 0.5000, 1.0000])
         """
     def clone(self, *, memory_format: Any = None) -> Self:
-        """Return a copy of `input`, which gradients pass through.
+        """Return a copy of `self`, which gradients pass through.
 
         The order of the dimensions in memory is kept unless a `memory_format` asks for another.
 
@@ -2394,7 +2731,7 @@ class TensorMethods(TensorMembers):
 
         The result of a complex tensor has its own memory; PyTorch's is a view that conjugates lazily.
 
-        >>> tl.conj(tl.tensor([1 + 2j]))
+        >>> tl.tensor([1 + 2j]).conj()
         tensor([1.-2.j])
         """
     def conj_physical(self) -> Self:
@@ -2435,6 +2772,9 @@ class TensorMethods(TensorMembers):
 
         Gradients go to `src`. Raises RuntimeError when the shapes do not fit.
 
+        Args:
+            non_blocking: Whether a copy between devices may go on after the call.
+
         >>> tl.zeros(2, 2).copy_(tl.tensor([1, 2]))
         tensor([[1., 2.],
                 [1., 2.]])
@@ -2443,30 +2783,32 @@ class TensorMethods(TensorMembers):
     def copysign(self, other: Tensor | Number) -> Self: ...
     @overload
     def copysign(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the size of `input` with the sign of `other`, element by element, with broadcasting.
+        """Return the size of `self` with the sign of `other`, element by element, with broadcasting.
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.copysign(tl.tensor([1.0, -2.0]), tl.tensor([-1.0, 0.0]))
+        >>> tl.tensor([1.0, -2.0]).copysign(tl.tensor([-1.0, 0.0]))
         tensor([-1.,  2.])
         """
     @overload
     def copysign_(self, other: Tensor | Number) -> Self: ...
     @overload
     def copysign_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the size of `input` with the sign of `other`, element by element, with broadcasting.
+        """Write the result of `Tensor.copysign` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+        `Tensor.copysign`: return the size of `self` with the sign of `other`, element by element, with broadcasting.
 
-        >>> tl.copysign(tl.tensor([1.0, -2.0]), tl.tensor([-1.0, 0.0]))
+        Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
+
+        >>> tl.tensor([1.0, -2.0]).copysign_(tl.tensor([-1.0, 0.0]))
         tensor([-1.,  2.])
         """
     def corrcoef(self) -> Self:
-        """Return the correlation coefficients of the variables in the rows of `input`, whose columns are observations.
+        """Return the correlation coefficients of the variables in the rows of `self`, whose columns are observations.
 
         Raises RuntimeError for more than two dimensions and for booleans.
 
-        >>> tl.corrcoef(tl.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+        >>> tl.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]).corrcoef()
         tensor([[ 1., -1.],
                 [-1.,  1.]])
         """
@@ -2475,15 +2817,17 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.cos(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).cos()
         tensor([1.0000, 0.5403])
         """
     def cos_(self) -> Self:
-        """Return the cosine of each element, an angle in radians.
+        """Write the result of `Tensor.cos` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.cos`: return the cosine of each element, an angle in radians.
 
-        >>> tl.cos(tl.tensor([0.0, 1.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 1.0]).cos_()
         tensor([1.0000, 0.5403])
         """
     def cosh(self) -> Self:
@@ -2491,39 +2835,44 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.cosh(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).cosh()
         tensor([1.0000, 1.5431])
         """
     def cosh_(self) -> Self:
-        """Return the hyperbolic cosine of each element.
+        """Write the result of `Tensor.cosh` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.cosh`: return the hyperbolic cosine of each element.
 
-        >>> tl.cosh(tl.tensor([0.0, 1.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 1.0]).cosh_()
         tensor([1.0000, 1.5431])
         """
     def count_nonzero(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Self:
         """Return how many elements are not zero, overall or along the dimensions `dim`, as int64.
 
-        >>> tl.count_nonzero(tl.tensor([[1, 0], [2, 3]]), dim=0)
+        >>> tl.tensor([[1, 0], [2, 3]]).count_nonzero(dim=0)
         tensor([2, 1])
         """
     @overload
     def cov(self, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Self: ...
     @overload
     def cov(self, *, correction: builtins.int = 1, fweights: Tensor | SupportsTorchFunction | None = None, aweights: Tensor | SupportsTorchFunction | None = None) -> Any:
-        """Return the covariances of the variables in the rows of `input`, whose columns are observations.
+        """Return the covariances of the variables in the rows of `self`, whose columns are observations.
 
         Divided by the number of observations less `correction`. `fweights` are integers, how often each observation was
         made; `aweights` are its weight. Raises RuntimeError for more than two dimensions, booleans, and weights of another
         size.
 
-        >>> tl.cov(tl.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+        >>> tl.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]).cov()
         tensor([[ 1., -1.],
                 [-1.,  1.]])
         """
     def cpu(self, memory_format: Any = None) -> Self:
         """Return this tensor in the host's memory; itself if it is there already.
+
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
         >>> tl.ones(2).cpu().device
         device(type='cpu')
@@ -2537,7 +2886,7 @@ class TensorMethods(TensorMembers):
         The other dimensions broadcast. Raises RuntimeError for vectors of another size, for different numbers of dimensions
         and for different dtypes.
 
-        >>> tl.cross(tl.tensor([1, 0, 0]), tl.tensor([0, 1, 0]), dim=0)
+        >>> tl.tensor([1, 0, 0]).cross(tl.tensor([0, 1, 0]), dim=0)
         tensor([0, 0, 1])
 
         Same as PyTorch's function of that name, without its warning when `dim` is left out.
@@ -2546,11 +2895,16 @@ class TensorMethods(TensorMembers):
         """Return this tensor on a CUDA device; itself if it is there already.
 
         Raises RuntimeError, with the install line, when CuPy or the GPU is missing.
+
+        Args:
+            device: The device of the result, by default that of the operands or the default device.
+            non_blocking: Whether a copy between devices may go on after the call.
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
         """
     def cummax(self, dim: builtins.int) -> return_types.cummax[Self]:
         """Return the running maxima along `dim` and their indices, the last of equal ones; NaN counts as the largest.
 
-        >>> tl.cummax(tl.tensor([1, 3, 2, 3]), 0)
+        >>> tl.tensor([1, 3, 2, 3]).cummax(0)
         tensorlike.return_types.cummax(
         values=tensor([1, 3, 3, 3]),
         indices=tensor([0, 1, 1, 3]))
@@ -2558,7 +2912,7 @@ class TensorMethods(TensorMembers):
     def cummin(self, dim: builtins.int) -> return_types.cummin[Self]:
         """Return the running minima along `dim` and their indices, the last of equal ones; NaN counts as the smallest.
 
-        >>> tl.cummin(tl.tensor([3, 1, 2, 1]), 0)
+        >>> tl.tensor([3, 1, 2, 1]).cummin(0)
         tensorlike.return_types.cummin(
         values=tensor([3, 1, 1, 1]),
         indices=tensor([0, 1, 1, 3]))
@@ -2568,15 +2922,17 @@ class TensorMethods(TensorMembers):
 
         Integers and booleans are multiplied in int64, half precision in float32; `dtype` converts the input first.
 
-        >>> tl.cumprod(tl.tensor([1, 2, 3]), 0)
+        >>> tl.tensor([1, 2, 3]).cumprod(0)
         tensor([1, 2, 6])
         """
     def cumprod_(self, dim: builtins.int, *, dtype: Dtype | None = None) -> Self:
-        """Return the running products along `dim`.
+        """Write the result of `Tensor.cumprod` into the tensor, in place, and return it.
+
+        `Tensor.cumprod`: return the running products along `dim`.
 
         Integers and booleans are multiplied in int64, half precision in float32; `dtype` converts the input first.
 
-        >>> tl.cumprod(tl.tensor([1, 2, 3]), 0)
+        >>> tl.tensor([1, 2, 3]).cumprod_(0)
         tensor([1, 2, 6])
         """
     def cumsum(self, dim: builtins.int, *, dtype: Dtype | None = None) -> Self:
@@ -2584,15 +2940,17 @@ class TensorMethods(TensorMembers):
 
         Integers and booleans are summed in int64, half precision in float32; `dtype` converts the input first.
 
-        >>> tl.cumsum(tl.tensor([1, 2, 3]), 0)
+        >>> tl.tensor([1, 2, 3]).cumsum(0)
         tensor([1, 3, 6])
         """
     def cumsum_(self, dim: builtins.int, *, dtype: Dtype | None = None) -> Self:
-        """Return the running sums along `dim`.
+        """Write the result of `Tensor.cumsum` into the tensor, in place, and return it.
+
+        `Tensor.cumsum`: return the running sums along `dim`.
 
         Integers and booleans are summed in int64, half precision in float32; `dtype` converts the input first.
 
-        >>> tl.cumsum(tl.tensor([1, 2, 3]), 0)
+        >>> tl.tensor([1, 2, 3]).cumsum_(0)
         tensor([1, 3, 6])
         """
     def data_ptr(self) -> builtins.int:
@@ -2602,15 +2960,17 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.deg2rad(tl.tensor([90.0, 180.0]))
+        >>> tl.tensor([90.0, 180.0]).deg2rad()
         tensor([1.5708, 3.1416])
         """
     def deg2rad_(self) -> Self:
-        """Return each element, an angle in degrees, in radians.
+        """Write the result of `Tensor.deg2rad` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+        `Tensor.deg2rad`: return each element, an angle in degrees, in radians.
 
-        >>> tl.deg2rad(tl.tensor([90.0, 180.0]))
+        Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
+
+        >>> tl.tensor([90.0, 180.0]).deg2rad_()
         tensor([1.5708, 3.1416])
         """
     def dense_dim(self) -> builtins.int:
@@ -2622,7 +2982,7 @@ class TensorMethods(TensorMembers):
     def det(self) -> Self:
         """Return the determinant of a square matrix, or of each of a batch, as `linalg.det` does.
 
-        >>> tl.det(tl.tensor([[2.0, 1.0], [0.0, 3.0]]))
+        >>> tl.tensor([[2.0, 1.0], [0.0, 3.0]]).det()
         tensor(6.)
         """
     def detach(self) -> Self:
@@ -2647,39 +3007,53 @@ class TensorMethods(TensorMembers):
 
         Raises RuntimeError for other than one or two dimensions.
 
-        >>> tl.diag(tl.tensor([1, 2]))
+        >>> tl.tensor([1, 2]).diag()
         tensor([[1, 0],
                 [0, 2]])
         """
     def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Self:
-        """Return matrices, in the dimensions `dim1` and `dim2`, with the last dimension of `input` on a diagonal.
+        """Return matrices, in the dimensions `dim1` and `dim2`, with the last dimension of `self` on a diagonal.
 
-        >>> tl.diag_embed(tl.tensor([1, 2]))
+        Args:
+            offset: The diagonal: 0 is the main one, positive ones are above it and negative ones below.
+
+        >>> tl.tensor([1, 2]).diag_embed()
         tensor([[1, 0],
                 [0, 2]])
         """
     def diagflat(self, offset: builtins.int = 0) -> Self:
-        """Return the matrix with the elements of `input` on a diagonal.
+        """Return the matrix with the elements of `self` on a diagonal.
 
-        >>> tl.diagflat(tl.tensor([[1], [2]]))
+        Args:
+            offset: The diagonal: 0 is the main one, positive ones are above it and negative ones below.
+
+        >>> tl.tensor([[1], [2]]).diagflat()
         tensor([[1, 0],
                 [0, 2]])
         """
     def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Self:
         """Return a view of the diagonals of the matrices in the dimensions `dim1` and `dim2`, as a last dimension.
 
-        >>> tl.diagonal(tl.tensor([[1, 2], [3, 4]]))
+        Args:
+            offset: The diagonal: 0 is the main one, positive ones are above it and negative ones below.
+
+        >>> tl.tensor([[1, 2], [3, 4]]).diagonal()
         tensor([1, 4])
         """
     @overload
     def diagonal_scatter(self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Self: ...
     @overload
     def diagonal_scatter(self, src: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Any:
-        """Return a copy of `input` with `src` on its diagonals.
+        """Return a copy of `self` with `src` on its diagonals.
 
         Raises RuntimeError when `src` does not have the shape of the diagonals.
 
-        >>> tl.diagonal_scatter(tl.zeros(2, 2), tl.ones(2))
+        Args:
+            offset: The diagonal: 0 is the main one, positive ones are above it and negative ones below.
+            dim1: The two dimensions of the matrices.
+            dim2: The two dimensions of the matrices.
+
+        >>> tl.zeros(2, 2).diagonal_scatter(tl.ones(2))
         tensor([[1., 0.],
                 [0., 1.]])
         """
@@ -2689,6 +3063,10 @@ class TensorMethods(TensorMembers):
     def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | SupportsTorchFunction | None = None, append: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the differences of neighbours along `dim`, taken `n` times: see `tensorlike.diff`.
 
+        Args:
+            prepend: Values put after or before `input` along `dim`.
+            append: Values put after or before `input` along `dim`.
+
         >>> tl.tensor([1, 4, 9, 16]).diff()
         tensor([3, 5, 7])
         """
@@ -2697,15 +3075,17 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.digamma(tl.tensor([1.0, 0.5]))
+        >>> tl.tensor([1.0, 0.5]).digamma()
         tensor([-0.5772, -1.9635])
         """
     def digamma_(self) -> Self:
-        """Return the derivative of `lgamma` of each element; nan for a negative integer, -inf for 0. Needs SciPy.
+        """Write the result of `Tensor.digamma` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+        `Tensor.digamma`: return the derivative of `lgamma` of each element; nan for a negative integer, -inf for 0. Needs SciPy.
 
-        >>> tl.digamma(tl.tensor([1.0, 0.5]))
+        Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
+
+        >>> tl.tensor([1.0, 0.5]).digamma_()
         tensor([-0.5772, -1.9635])
         """
     def dim(self) -> builtins.int:
@@ -2727,68 +3107,80 @@ class TensorMethods(TensorMembers):
     def dist(self, other: Tensor, p: Number = 2) -> Self: ...
     @overload
     def dist(self, other: Tensor | SupportsTorchFunction, p: Number = 2) -> Any:
-        """Return the `p`-norm of `input - other`, which broadcast.
+        """Return the `p`-norm of `self - other`, which broadcast.
 
         Raises RuntimeError unless the difference is floating-point or complex.
 
-        >>> tl.dist(tl.tensor([1.0, 2.0]), tl.tensor([4.0, 6.0]))
+        >>> tl.tensor([1.0, 2.0]).dist(tl.tensor([4.0, 6.0]))
         tensor(5.)
         """
     @overload
     def div(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = None) -> Self: ...
     @overload
     def div(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any:
-        """Return the quotient of `input` and `other`, element by element, with broadcasting.
+        """Return the quotient of `self` and `other`, element by element, with broadcasting.
 
         `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
         down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
         rounding.
 
-        >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
-        >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
-        (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+        >>> tl.tensor([7.0, -7.0]).div(2)
+        tensor([ 3.5000, -3.5000])
+        >>> tl.tensor([7, -7]).div(2, rounding_mode="floor"), tl.tensor([7, -7]).div(2, rounding_mode="trunc")
+        (tensor([ 3, -4]), tensor([ 3, -3]))
         """
     @overload
     def div_(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = None) -> Self: ...
     @overload
     def div_(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any:
-        """Return the quotient of `input` and `other`, element by element, with broadcasting.
+        """Write the result of `Tensor.div` into the tensor, in place, and return it.
+
+        `Tensor.div`: return the quotient of `self` and `other`, element by element, with broadcasting.
 
         `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
         down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
         rounding.
 
-        >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
-        >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
-        (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+        >>> tl.tensor([7.0, -7.0]).div_(2)
+        tensor([ 3.5000, -3.5000])
+        >>> tl.tensor([7, -7]).div_(2, rounding_mode="floor"), tl.tensor([7, -7]).div_(2, rounding_mode="trunc")
+        (tensor([ 3, -4]), tensor([ 3, -3]))
         """
     @overload
     def divide(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = None) -> Self: ...
     @overload
     def divide(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any:
-        """Return the quotient of `input` and `other`, element by element, with broadcasting.
+        """Return the quotient of `self` and `other`, element by element, with broadcasting.
+
+        An alias of `Tensor.div`.
 
         `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
         down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
         rounding.
 
-        >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
-        >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
-        (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+        >>> tl.tensor([7.0, -7.0]).divide(2)
+        tensor([ 3.5000, -3.5000])
+        >>> tl.tensor([7, -7]).divide(2, rounding_mode="floor"), tl.tensor([7, -7]).divide(2, rounding_mode="trunc")
+        (tensor([ 3, -4]), tensor([ 3, -3]))
         """
     @overload
     def divide_(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = None) -> Self: ...
     @overload
     def divide_(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any:
-        """Return the quotient of `input` and `other`, element by element, with broadcasting.
+        """Write the result of `Tensor.div` into the tensor, in place, and return it.
+
+        An alias of `Tensor.div_`.
+
+        `Tensor.div`: return the quotient of `self` and `other`, element by element, with broadcasting.
 
         `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
         down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
         rounding.
 
-        >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
-        >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
-        (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+        >>> tl.tensor([7.0, -7.0]).divide_(2)
+        tensor([ 3.5000, -3.5000])
+        >>> tl.tensor([7, -7]).divide_(2, rounding_mode="floor"), tl.tensor([7, -7]).divide_(2, rounding_mode="trunc")
+        (tensor([ 3, -4]), tensor([ 3, -3]))
         """
     @overload
     def dot(self, tensor: Tensor) -> Self: ...
@@ -2798,19 +3190,28 @@ class TensorMethods(TensorMembers):
 
         Raises RuntimeError for anything else than two vectors of one length and dtype.
 
-        >>> tl.dot(tl.tensor([1, 2]), tl.tensor([3, 4]))
+        Args:
+            tensor: The other tensor.
+
+        >>> tl.tensor([1, 2]).dot(tl.tensor([3, 4]))
         tensor(11)
         """
     def double(self, memory_format: Any = None) -> Self:
         """Return this tensor with dtype `float64`; itself if it has that already.
 
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
+
         >>> tl.tensor([1, 0]).double().dtype
         tensorlike.float64
         """
     def dsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Self, ...]:
-        """Split `input` along its third dimension: evenly, or at given indices.
+        """Split `self` along its third dimension: evenly, or at given indices.
 
-        >>> [part.shape for part in tl.dsplit(tl.ones(1, 2, 4), [1])]
+        Args:
+            indices_or_sections: The number of equal parts, or the indices at which they begin.
+
+        >>> [part.shape for part in tl.ones(1, 2, 4).dsplit([1])]
         [tensorlike.Size([1, 2, 1]), tensorlike.Size([1, 2, 3])]
         """
     def element_size(self) -> builtins.int:
@@ -2823,18 +3224,20 @@ class TensorMethods(TensorMembers):
     def eq(self, other: Tensor | Number) -> Self: ...
     @overload
     def eq(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` equals `other`, element by element, with broadcasting.
+        """Return whether `self` equals `other`, element by element, with broadcasting.
 
-        >>> tl.eq(tl.tensor([1, 2]), 2), tl.tensor([1, 2]) == tl.tensor([1.0, 3.0])
+        >>> tl.tensor([1, 2]).eq(2), tl.tensor([1, 2]) == tl.tensor([1.0, 3.0])
         (tensor([False,  True]), tensor([ True, False]))
         """
     @overload
     def eq_(self, other: Tensor | Number) -> Self: ...
     @overload
     def eq_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` equals `other`, element by element, with broadcasting.
+        """Write the result of `Tensor.eq` into the tensor, in place, and return it.
 
-        >>> tl.eq(tl.tensor([1, 2]), 2), tl.tensor([1, 2]) == tl.tensor([1.0, 3.0])
+        `Tensor.eq`: return whether `self` equals `other`, element by element, with broadcasting.
+
+        >>> tl.tensor([1, 2]).eq(2), tl.tensor([1, 2]) == tl.tensor([1.0, 3.0])
         (tensor([False,  True]), tensor([ True, False]))
         """
     @overload
@@ -2843,7 +3246,10 @@ class TensorMethods(TensorMembers):
     def equal(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return whether both tensors have one shape and equal elements, as a Python bool; nan equals nothing.
 
-        >>> tl.equal(tl.tensor([1, 2]), tl.tensor([1, 2])), tl.equal(tl.ones(2), tl.ones(3))
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([1, 2]).equal(tl.tensor([1, 2])), tl.ones(2).equal(tl.ones(3))
         (True, False)
         """
     def erf(self) -> Self:
@@ -2852,34 +3258,38 @@ class TensorMethods(TensorMembers):
         Needs SciPy.
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.erf(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).erf()
         tensor([0.0000, 0.8427])
         """
     def erf_(self) -> Self:
-        """Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0.
+        """Write the result of `Tensor.erf` into the tensor, in place, and return it.
+
+        `Tensor.erf`: return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0.
 
         Needs SciPy.
-        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+        Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
 
-        >>> tl.erf(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).erf_()
         tensor([0.0000, 0.8427])
         """
     def erfc(self) -> Self:
-        """Return the complementary error function `1 - erf(input)` of each element, exact where that is close to 0.
+        """Return the complementary error function `1 - erf(self)` of each element, exact where that is close to 0.
 
         Needs SciPy.
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.erfc(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).erfc()
         tensor([1.0000, 0.1573])
         """
     def erfc_(self) -> Self:
-        """Return the complementary error function `1 - erf(input)` of each element, exact where that is close to 0.
+        """Write the result of `Tensor.erfc` into the tensor, in place, and return it.
+
+        `Tensor.erfc`: return the complementary error function `1 - erf(self)` of each element, exact where that is close to 0.
 
         Needs SciPy.
-        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+        Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
 
-        >>> tl.erfc(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).erfc_()
         tensor([1.0000, 0.1573])
         """
     def erfinv(self) -> Self:
@@ -2887,15 +3297,17 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.erfinv(tl.tensor([0.0, 0.5]))
+        >>> tl.tensor([0.0, 0.5]).erfinv()
         tensor([0.0000, 0.4769])
         """
     def erfinv_(self) -> Self:
-        """Return the number whose error function each element is; nan for one outside [-1, 1]. Needs SciPy.
+        """Write the result of `Tensor.erfinv` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+        `Tensor.erfinv`: return the number whose error function each element is; nan for one outside [-1, 1]. Needs SciPy.
 
-        >>> tl.erfinv(tl.tensor([0.0, 0.5]))
+        Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
+
+        >>> tl.tensor([0.0, 0.5]).erfinv_()
         tensor([0.0000, 0.4769])
         """
     def exp(self) -> Self:
@@ -2903,7 +3315,7 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.exp(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).exp()
         tensor([1.0000, 2.7183])
         """
     def exp2(self) -> Self:
@@ -2911,23 +3323,27 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.exp2(tl.tensor([0.0, 3.0]))
+        >>> tl.tensor([0.0, 3.0]).exp2()
         tensor([1., 8.])
         """
     def exp2_(self) -> Self:
-        """Return 2 to the power of each element.
+        """Write the result of `Tensor.exp2` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.exp2`: return 2 to the power of each element.
 
-        >>> tl.exp2(tl.tensor([0.0, 3.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 3.0]).exp2_()
         tensor([1., 8.])
         """
     def exp_(self) -> Self:
-        """Return e to the power of each element.
+        """Write the result of `Tensor.exp` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.exp`: return e to the power of each element.
 
-        >>> tl.exp(tl.tensor([0.0, 1.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 1.0]).exp_()
         tensor([1.0000, 2.7183])
         """
     @overload
@@ -2957,21 +3373,26 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.expm1(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).expm1()
         tensor([0.0000, 1.7183])
         """
     def expm1_(self) -> Self:
-        """Return e to the power of each element, less 1, exact for small elements.
+        """Write the result of `Tensor.expm1` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.expm1`: return e to the power of each element, less 1, exact for small elements.
 
-        >>> tl.expm1(tl.tensor([0.0, 1.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 1.0]).expm1_()
         tensor([0.0000, 1.7183])
         """
     def exponential_(self, lambd: builtins.float = 1, *, generator: Generator | None = None) -> Self:
         """Fill the tensor with numbers of the exponential distribution of rate `lambd`, and return it.
 
         Raises RuntimeError for a rate that is not positive and for a tensor that is not floating-point.
+
+        Args:
+            generator: The source of random numbers; by default that of the device.
 
         >>> bool((tl.empty(5).exponential_(2.0) >= 0).all())
         True
@@ -2982,7 +3403,9 @@ class TensorMethods(TensorMembers):
     def fill_(self, value: Tensor | Number) -> Self: ...
     @overload
     def fill_(self, value: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return a tensor of the shape and dtype of `input` whose elements are all `value`; `fill_` writes into `input`.
+        """Write the result of `Tensor.fill` into the tensor, in place, and return it.
+
+        `Tensor.fill`: return a tensor of the shape and dtype of `self` whose elements are all `value`; `fill_` writes into `self`.
 
         Raises RuntimeError when `value` is a tensor with dimensions, or a number that the dtype cannot hold.
 
@@ -3004,21 +3427,27 @@ class TensorMethods(TensorMembers):
     def fix(self) -> Self:
         """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
 
+        An alias of `Tensor.trunc`.
+
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.trunc(tl.tensor([1.7, -1.7]))
+        >>> tl.tensor([1.7, -1.7]).fix()
         tensor([ 1., -1.])
         """
     def fix_(self) -> Self:
-        """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
+        """Write the result of `Tensor.trunc` into the tensor, in place, and return it.
+
+        An alias of `Tensor.trunc_`.
+
+        `Tensor.trunc`: return each element rounded towards zero; integers come back as they are, and the derivative is zero.
 
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.trunc(tl.tensor([1.7, -1.7]))
+        >>> tl.tensor([1.7, -1.7]).fix_()
         tensor([ 1., -1.])
         """
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Self:
-        """Merge the dimensions from `start_dim` to `end_dim` into one; return `input` itself if that changes nothing.
+        """Merge the dimensions from `start_dim` to `end_dim` into one; return `self` itself if that changes nothing.
 
         Raises RuntimeError when `start_dim` comes after `end_dim`.
 
@@ -3029,30 +3458,33 @@ class TensorMethods(TensorMembers):
     def flip(self, *dims: builtins.int) -> Self: ...
     @overload
     def flip(self, dims: Sequence[builtins.int]) -> Self:
-        """Return `input` with the order of its elements reversed along the dimensions `dims`.
+        """Return `self` with the order of its elements reversed along the dimensions `dims`.
 
-        >>> tl.flip(tl.tensor([[1, 2], [3, 4]]), (1,))
+        >>> tl.tensor([[1, 2], [3, 4]]).flip((1,))
         tensor([[2, 1],
                 [4, 3]])
         """
     def fliplr(self) -> Self:
-        """Return `input` with the order reversed along its second dimension.
+        """Return `self` with the order reversed along its second dimension.
 
         Raises RuntimeError for fewer than two dimensions.
 
-        >>> tl.fliplr(tl.tensor([[1, 2]]))
+        >>> tl.tensor([[1, 2]]).fliplr()
         tensor([[2, 1]])
         """
     def flipud(self) -> Self:
-        """Return `input` with the order reversed along its first dimension.
+        """Return `self` with the order reversed along its first dimension.
 
         Raises RuntimeError for a tensor without dimensions.
 
-        >>> tl.flipud(tl.tensor([1, 2]))
+        >>> tl.tensor([1, 2]).flipud()
         tensor([2, 1])
         """
     def float(self, memory_format: Any = None) -> Self:
         """Return this tensor with dtype `float32`; itself if it has that already.
+
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
         >>> tl.tensor([1, 0]).float().dtype
         tensorlike.float32
@@ -3082,15 +3514,17 @@ class TensorMethods(TensorMembers):
 
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.floor(tl.tensor([1.7, -1.2]))
+        >>> tl.tensor([1.7, -1.2]).floor()
         tensor([ 1., -2.])
         """
     def floor_(self) -> Self:
-        """Return each element rounded down; integers come back as they are, and the derivative is zero.
+        """Write the result of `Tensor.floor` into the tensor, in place, and return it.
+
+        `Tensor.floor`: return each element rounded down; integers come back as they are, and the derivative is zero.
 
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.floor(tl.tensor([1.7, -1.2]))
+        >>> tl.tensor([1.7, -1.2]).floor_()
         tensor([ 1., -2.])
         """
     @overload
@@ -3103,68 +3537,84 @@ class TensorMethods(TensorMembers):
         derivative; `div(..., rounding_mode="floor")` has one, zero.
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.floor_divide(tl.tensor([7, -7]), 2), tl.tensor([7.5, -7.5]) // 2
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([7, -7]).floor_divide(2), tl.tensor([7.5, -7.5]) // 2
         (tensor([ 3, -4]), tensor([ 3., -4.]))
         """
     @overload
     def floor_divide_(self, other: Tensor | Number) -> Self: ...
     @overload
     def floor_divide_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the quotient rounded down, element by element, with broadcasting.
+        """Write the result of `Tensor.floor_divide` into the tensor, in place, and return it.
+
+        `Tensor.floor_divide`: return the quotient rounded down, element by element, with broadcasting.
 
         Integers stay integers. Raises RuntimeError for an integer divided by zero, and in the backward pass: there is no
         derivative; `div(..., rounding_mode="floor")` has one, zero.
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.floor_divide(tl.tensor([7, -7]), 2), tl.tensor([7.5, -7.5]) // 2
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([7, -7]).floor_divide_(2), tl.tensor([7.5, -7.5]) // 2
         (tensor([ 3, -4]), tensor([ 3., -4.]))
         """
     @overload
     def fmax(self, other: Tensor) -> Self: ...
     @overload
     def fmax(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the larger of `input` and `other`, element by element, with broadcasting; nan only if both are.
+        """Return the larger of `self` and `other`, element by element, with broadcasting; nan only if both are.
 
-        Where both are equal `input` gets the gradient.
+        Where both are equal `self` gets the gradient.
         Raises NotImplementedError for complex elements.
 
-        >>> tl.fmax(tl.tensor([1.0, tl.nan]), tl.tensor([3.0, 2.0]))
+        >>> tl.tensor([1.0, tl.nan]).fmax(tl.tensor([3.0, 2.0]))
         tensor([3., 2.])
         """
     @overload
     def fmin(self, other: Tensor) -> Self: ...
     @overload
     def fmin(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the smaller of `input` and `other`, element by element, with broadcasting; nan only if both are.
+        """Return the smaller of `self` and `other`, element by element, with broadcasting; nan only if both are.
 
-        Where both are equal `input` gets the gradient.
+        Where both are equal `self` gets the gradient.
         Raises NotImplementedError for complex elements.
 
-        >>> tl.fmin(tl.tensor([1.0, tl.nan]), tl.tensor([3.0, 2.0]))
+        >>> tl.tensor([1.0, tl.nan]).fmin(tl.tensor([3.0, 2.0]))
         tensor([1., 2.])
         """
     @overload
     def fmod(self, other: Tensor | Number) -> Self: ...
     @overload
     def fmod(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the remainder of division with C's sign, that of `input`, element by element, with broadcasting.
+        """Return the remainder of division with C's sign, that of `self`, element by element, with broadcasting.
 
         Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.fmod(tl.tensor([-3.0, 3.0]), 2)
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([-3.0, 3.0]).fmod(2)
         tensor([-1.,  1.])
         """
     @overload
     def fmod_(self, other: Tensor | Number) -> Self: ...
     @overload
     def fmod_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the remainder of division with C's sign, that of `input`, element by element, with broadcasting.
+        """Write the result of `Tensor.fmod` into the tensor, in place, and return it.
+
+        `Tensor.fmod`: return the remainder of division with C's sign, that of `self`, element by element, with broadcasting.
 
         Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.fmod(tl.tensor([-3.0, 3.0]), 2)
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([-3.0, 3.0]).fmod_(2)
         tensor([-1.,  1.])
         """
     def frac(self) -> Self:
@@ -3172,15 +3622,17 @@ class TensorMethods(TensorMembers):
 
         Raises NotImplementedError for other than floating-point elements.
 
-        >>> tl.frac(tl.tensor([1.5, -2.25]))
+        >>> tl.tensor([1.5, -2.25]).frac()
         tensor([ 0.5000, -0.2500])
         """
     def frac_(self) -> Self:
-        """Return the fractional part of each element, with its sign.
+        """Write the result of `Tensor.frac` into the tensor, in place, and return it.
+
+        `Tensor.frac`: return the fractional part of each element, with its sign.
 
         Raises NotImplementedError for other than floating-point elements.
 
-        >>> tl.frac(tl.tensor([1.5, -2.25]))
+        >>> tl.tensor([1.5, -2.25]).frac_()
         tensor([ 0.5000, -0.2500])
         """
     def frexp(self) -> return_types.frexp[Self]:
@@ -3188,7 +3640,7 @@ class TensorMethods(TensorMembers):
 
         The exponents are of dtype int32. Raises RuntimeError unless the elements are floating-point.
 
-        >>> mantissa, exponent = tl.frexp(tl.tensor([1.0, 10.0]))
+        >>> mantissa, exponent = tl.tensor([1.0, 10.0]).frexp()
         >>> mantissa, exponent
         (tensor([0.5000, 0.6250]), tensor([1, 4], dtype=tensorlike.int32))
         """
@@ -3196,12 +3648,15 @@ class TensorMethods(TensorMembers):
     def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Self: ...
     @overload
     def gather(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, *, sparse_grad: builtins.bool = False) -> Any:
-        """Gather the elements of `input` selected by `index` along `dim`, each at the position of its index.
+        """Gather the elements of `self` selected by `index` along `dim`, each at the position of its index.
 
-        `index` has as many dimensions as `input` and is no larger apart from `dim`. Raises RuntimeError when it is, or for
+        `index` has as many dimensions as `self` and is no larger apart from `dim`. Raises RuntimeError when it is, or for
         an index out of range.
 
-        >>> tl.gather(tl.tensor([[1, 2], [3, 4]]), 1, tl.tensor([[0], [1]]))
+        Args:
+            sparse_grad: Accepted as in PyTorch: the gradient is dense.
+
+        >>> tl.tensor([[1, 2], [3, 4]]).gather(1, tl.tensor([[0], [1]]))
         tensor([[1],
                 [4]])
         """
@@ -3213,46 +3668,53 @@ class TensorMethods(TensorMembers):
 
         Raises NotImplementedError for other than integers.
 
-        >>> tl.gcd(tl.tensor([12, -7]), tl.tensor([18, 14]))
+        >>> tl.tensor([12, -7]).gcd(tl.tensor([18, 14]))
         tensor([6, 7])
         """
     @overload
     def gcd_(self, other: Tensor) -> Self: ...
     @overload
     def gcd_(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the greatest common divisor, element by element, with broadcasting; of two zeros it is 0.
+        """Write the result of `Tensor.gcd` into the tensor, in place, and return it.
+
+        `Tensor.gcd`: return the greatest common divisor, element by element, with broadcasting; of two zeros it is 0.
 
         Raises NotImplementedError for other than integers.
 
-        >>> tl.gcd(tl.tensor([12, -7]), tl.tensor([18, 14]))
+        >>> tl.tensor([12, -7]).gcd_(tl.tensor([18, 14]))
         tensor([6, 7])
         """
     @overload
     def ge(self, other: Tensor | Number) -> Self: ...
     @overload
     def ge(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is at least `other`, element by element, with broadcasting.
+        """Return whether `self` is at least `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.ge(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).ge(2)
         tensor([False,  True,  True])
         """
     @overload
     def ge_(self, other: Tensor | Number) -> Self: ...
     @overload
     def ge_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is at least `other`, element by element, with broadcasting.
+        """Write the result of `Tensor.ge` into the tensor, in place, and return it.
+
+        `Tensor.ge`: return whether `self` is at least `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.ge(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).ge(2)
         tensor([False,  True,  True])
         """
     def geometric_(self, p: builtins.float, *, generator: Generator | None = None) -> Self:
         """Fill the tensor with draws of a geometric distribution, the trials of probability `p` until a success; return it.
 
         Raises RuntimeError for a probability outside (0, 1), NotImplementedError for a boolean or complex tensor.
+
+        Args:
+            generator: The source of random numbers; by default that of the device.
 
         >>> bool((tl.empty(5).geometric_(0.5) >= 1).all())
         True
@@ -3262,11 +3724,11 @@ class TensorMethods(TensorMembers):
     def geqrf(self) -> return_types.geqrf[Self]:
         """Return the QR decomposition of a matrix, or of each of a batch, in the compact form of LAPACK.
 
-        For `input` of shape (..., m, n), `a` has that shape and `tau` (..., min(m, n)): R is the upper triangle of `a`; the
+        For `self` of shape (..., m, n), `a` has that shape and `tau` (..., min(m, n)): R is the upper triangle of `a`; the
         vectors of the reflections whose product is Q lie below it, without their leading ones, and `tau` has their factors.
         `linalg.householder_product` makes Q of both, and `ormqr` multiplies by it. There is no derivative.
 
-        >>> a, tau = tl.geqrf(tl.tensor([[3.0, 1.0], [4.0, 2.0]]))
+        >>> a, tau = tl.tensor([[3.0, 1.0], [4.0, 2.0]]).geqrf()
         >>> tl.linalg.householder_product(a, tau) @ a.triu()
         tensor([[3.0000, 1.0000],
                 [4.0000, 2.0000]])
@@ -3277,9 +3739,14 @@ class TensorMethods(TensorMembers):
     def ger(self, vec2: Tensor | SupportsTorchFunction) -> Any:
         """Return the matrix of the products of each element of one vector with each element of another.
 
+        An alias of `Tensor.outer`.
+
         Raises RuntimeError for anything else than two vectors.
 
-        >>> tl.outer(tl.tensor([1, 2]), tl.tensor([3, 4]))
+        Args:
+            vec2: The second vector, of shape (m,).
+
+        >>> tl.tensor([1, 2]).ger(tl.tensor([3, 4]))
         tensor([[3, 4],
                 [6, 8]])
         """
@@ -3293,70 +3760,87 @@ class TensorMethods(TensorMembers):
     def greater(self, other: Tensor | Number) -> Self: ...
     @overload
     def greater(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is greater than `other`, element by element, with broadcasting.
+        """Return whether `self` is greater than `other`, element by element, with broadcasting.
+
+        An alias of `Tensor.gt`.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.gt(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).greater(2)
         tensor([False, False,  True])
         """
     @overload
     def greater_(self, other: Tensor | Number) -> Self: ...
     @overload
     def greater_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is greater than `other`, element by element, with broadcasting.
+        """Write the result of `Tensor.gt` into the tensor, in place, and return it.
+
+        An alias of `Tensor.gt_`.
+
+        `Tensor.gt`: return whether `self` is greater than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.gt(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).gt(2)
         tensor([False, False,  True])
         """
     @overload
     def greater_equal(self, other: Tensor | Number) -> Self: ...
     @overload
     def greater_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is at least `other`, element by element, with broadcasting.
+        """Return whether `self` is at least `other`, element by element, with broadcasting.
+
+        An alias of `Tensor.ge`.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.ge(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).greater_equal(2)
         tensor([False,  True,  True])
         """
     @overload
     def greater_equal_(self, other: Tensor | Number) -> Self: ...
     @overload
     def greater_equal_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is at least `other`, element by element, with broadcasting.
+        """Write the result of `Tensor.ge` into the tensor, in place, and return it.
+
+        An alias of `Tensor.ge_`.
+
+        `Tensor.ge`: return whether `self` is at least `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.ge(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).ge(2)
         tensor([False,  True,  True])
         """
     @overload
     def gt(self, other: Tensor | Number) -> Self: ...
     @overload
     def gt(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is greater than `other`, element by element, with broadcasting.
+        """Return whether `self` is greater than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.gt(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).gt(2)
         tensor([False, False,  True])
         """
     @overload
     def gt_(self, other: Tensor | Number) -> Self: ...
     @overload
     def gt_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is greater than `other`, element by element, with broadcasting.
+        """Write the result of `Tensor.gt` into the tensor, in place, and return it.
+
+        `Tensor.gt`: return whether `self` is greater than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.gt(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).gt(2)
         tensor([False, False,  True])
         """
     def half(self, memory_format: Any = None) -> Self:
         """Return this tensor with dtype `float16`; itself if it has that already.
+
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
         >>> tl.tensor([1, 0]).half().dtype
         tensorlike.float16
@@ -3373,7 +3857,10 @@ class TensorMethods(TensorMembers):
         Each element counts with its 64 bits as an int64 or float64. `mode` must be 0. Raises RuntimeError for another mode
         and where there is nothing to reduce, NotImplementedError for complex numbers and uint16 to uint64.
 
-        >>> tl.hash_tensor(tl.tensor([1, 2, 7]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([1, 2, 7]).hash_tensor()
         tensor(4, dtype=tensorlike.uint64)
         """
     @overload
@@ -3384,18 +3871,20 @@ class TensorMethods(TensorMembers):
 
         Both must have one dtype, which is not complex; raises RuntimeError otherwise. There is no derivative.
 
-        >>> tl.heaviside(tl.tensor([-1.0, 0.0, 2.0]), tl.tensor(0.5))
+        >>> tl.tensor([-1.0, 0.0, 2.0]).heaviside(tl.tensor(0.5))
         tensor([0.0000, 0.5000, 1.0000])
         """
     @overload
     def heaviside_(self, values: Tensor) -> Self: ...
     @overload
     def heaviside_(self, values: Tensor | SupportsTorchFunction) -> Any:
-        """Return 0 for negative elements, 1 for positive ones and the one of `values` for zeros, with broadcasting.
+        """Write the result of `Tensor.heaviside` into the tensor, in place, and return it.
+
+        `Tensor.heaviside`: return 0 for negative elements, 1 for positive ones and the one of `values` for zeros, with broadcasting.
 
         Both must have one dtype, which is not complex; raises RuntimeError otherwise. There is no derivative.
 
-        >>> tl.heaviside(tl.tensor([-1.0, 0.0, 2.0]), tl.tensor(0.5))
+        >>> tl.tensor([-1.0, 0.0, 2.0]).heaviside_(tl.tensor(0.5))
         tensor([0.0000, 0.5000, 1.0000])
         """
     def histc(self, bins: builtins.int = 100, min: Number = 0, max: Number = 0) -> Self:
@@ -3404,7 +3893,7 @@ class TensorMethods(TensorMembers):
         With equal bounds they are those of the data. Elements outside, and NaN, are not counted. The result has the dtype
         of the input, which must be floating-point.
 
-        >>> tl.histc(tl.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+        >>> tl.tensor([1.0, 2.0, 1.0]).histc(bins=4, min=0, max=3)
         tensor([0., 2., 1., 0.])
         """
     @overload
@@ -3414,40 +3903,45 @@ class TensorMethods(TensorMembers):
         """Return how many elements fall in each bin, and the edges of the bins.
 
         `bins` is their number, of equal width from the least to the greatest element or over `range`, or a tensor of
-        increasing edges, in the dtype of `input`. The last bin includes both edges; values outside, and NaN, are not
-        counted. With `weight`, of the shape and dtype of `input`, the weights are added up; `density` divides by their sum
+        increasing edges, in the dtype of `self`. The last bin includes both edges; values outside, and NaN, are not
+        counted. With `weight`, of the shape and dtype of `self`, the weights are added up; `density` divides by their sum
         and the widths. Raises RuntimeError for a range that is not finite, NotImplementedError for dtypes other than
         float32 and float64. There is no derivative.
 
-        >>> tl.histogram(tl.tensor([1.0, 2.0, 1.0]), bins=4, range=(0.0, 3.0)).hist
+        >>> tl.tensor([1.0, 2.0, 1.0]).histogram(bins=4, range=(0.0, 3.0)).hist
         tensor([0., 2., 1., 0.])
         """
     def hsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Self, ...]:
-        """Split `input` along its second dimension (its first, if it has one): evenly, or at given indices.
+        """Split `self` along its second dimension (its first, if it has one): evenly, or at given indices.
 
-        >>> tl.hsplit(tl.arange(4), 2)
+        Args:
+            indices_or_sections: The number of equal parts, or the indices at which they begin.
+
+        >>> tl.arange(4).hsplit(2)
         (tensor([0, 1]), tensor([2, 3]))
         """
     @overload
     def hypot(self, other: Tensor) -> Self: ...
     @overload
     def hypot(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the hypotenuse of the right triangle with the legs `input` and `other`, with broadcasting.
+        """Return the hypotenuse of the right triangle with the legs `self` and `other`, with broadcasting.
 
         Raises NotImplementedError for other than floating-point elements.
 
-        >>> tl.hypot(tl.tensor([3.0, 5.0]), tl.tensor([4.0, 12.0]))
+        >>> tl.tensor([3.0, 5.0]).hypot(tl.tensor([4.0, 12.0]))
         tensor([ 5., 13.])
         """
     @overload
     def hypot_(self, other: Tensor) -> Self: ...
     @overload
     def hypot_(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the hypotenuse of the right triangle with the legs `input` and `other`, with broadcasting.
+        """Write the result of `Tensor.hypot` into the tensor, in place, and return it.
+
+        `Tensor.hypot`: return the hypotenuse of the right triangle with the legs `self` and `other`, with broadcasting.
 
         Raises NotImplementedError for other than floating-point elements.
 
-        >>> tl.hypot(tl.tensor([3.0, 5.0]), tl.tensor([4.0, 12.0]))
+        >>> tl.tensor([3.0, 5.0]).hypot_(tl.tensor([4.0, 12.0]))
         tensor([ 5., 13.])
         """
     def i0(self) -> Self:
@@ -3455,63 +3949,69 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.i0(tl.tensor([0.5, 2.0]))
+        >>> tl.tensor([0.5, 2.0]).i0()
         tensor([1.0635, 2.2796])
         """
     def i0_(self) -> Self:
-        """Return the modified Bessel function of the first kind, of order 0, of each element. Needs SciPy.
+        """Write the result of `Tensor.i0` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+        `Tensor.i0`: return the modified Bessel function of the first kind, of order 0, of each element. Needs SciPy.
 
-        >>> tl.i0(tl.tensor([0.5, 2.0]))
+        Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
+
+        >>> tl.tensor([0.5, 2.0]).i0_()
         tensor([1.0635, 2.2796])
         """
     @overload
     def igamma(self, other: Tensor) -> Self: ...
     @overload
     def igamma(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the regularized lower incomplete gamma function of order `input` at `other`, with broadcasting.
+        """Return the regularized lower incomplete gamma function of order `self` at `other`, with broadcasting.
 
         The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
         Raises NotImplementedError for other than floating-point elements.
 
-        >>> tl.igamma(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+        >>> tl.tensor([1.0, 2.0]).igamma(tl.tensor([1.0, 2.0]))
         tensor([0.6321, 0.5940])
         """
     @overload
     def igamma_(self, other: Tensor) -> Self: ...
     @overload
     def igamma_(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the regularized lower incomplete gamma function of order `input` at `other`, with broadcasting.
+        """Write the result of `Tensor.igamma` into the tensor, in place, and return it.
+
+        `Tensor.igamma`: return the regularized lower incomplete gamma function of order `self` at `other`, with broadcasting.
 
         The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
         Raises NotImplementedError for other than floating-point elements.
 
-        >>> tl.igamma(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+        >>> tl.tensor([1.0, 2.0]).igamma_(tl.tensor([1.0, 2.0]))
         tensor([0.6321, 0.5940])
         """
     @overload
     def igammac(self, other: Tensor) -> Self: ...
     @overload
     def igammac(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the regularized upper incomplete gamma function of order `input` at `other`, with broadcasting.
+        """Return the regularized upper incomplete gamma function of order `self` at `other`, with broadcasting.
 
         The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
         Raises NotImplementedError for other than floating-point elements.
 
-        >>> tl.igammac(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+        >>> tl.tensor([1.0, 2.0]).igammac(tl.tensor([1.0, 2.0]))
         tensor([0.3679, 0.4060])
         """
     @overload
     def igammac_(self, other: Tensor) -> Self: ...
     @overload
     def igammac_(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the regularized upper incomplete gamma function of order `input` at `other`, with broadcasting.
+        """Write the result of `Tensor.igammac` into the tensor, in place, and return it.
+
+        `Tensor.igammac`: return the regularized upper incomplete gamma function of order `self` at `other`, with broadcasting.
 
         The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
         Raises NotImplementedError for other than floating-point elements.
 
-        >>> tl.igammac(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+        >>> tl.tensor([1.0, 2.0]).igammac_(tl.tensor([1.0, 2.0]))
         tensor([0.3679, 0.4060])
         """
     def index(self, positions: builtins.int | Sequence[builtins.int], dims: Indices) -> Self:
@@ -3529,80 +4029,89 @@ class TensorMethods(TensorMembers):
     def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Self: ...
     @overload
     def index_add(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, *, alpha: Number = 1) -> Any:
-        """Add `alpha` times the slices of `source` to the slices of `input` along `dim` selected by `index`.
+        """Add `alpha` times the slices of `source` to the slices of `self` along `dim` selected by `index`.
 
         A slice named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
         not fit.
 
-        >>> tl.index_add(tl.zeros(2), 0, tl.tensor([1, 1]), tl.ones(2))
+        >>> tl.zeros(2).index_add(0, tl.tensor([1, 1]), tl.ones(2))
         tensor([0., 2.])
         """
     @overload
     def index_add_(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Self: ...
     @overload
     def index_add_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, *, alpha: Number = 1) -> Any:
-        """Add `alpha` times the slices of `source` to the slices of `input` along `dim` selected by `index`.
+        """Write the result of `Tensor.index_add` into the tensor, in place, and return it.
+
+        `Tensor.index_add`: add `alpha` times the slices of `source` to the slices of `self` along `dim` selected by `index`.
 
         A slice named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
         not fit.
 
-        >>> tl.index_add(tl.zeros(2), 0, tl.tensor([1, 1]), tl.ones(2))
+        >>> tl.zeros(2).index_add_(0, tl.tensor([1, 1]), tl.ones(2))
         tensor([0., 2.])
         """
     @overload
     def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor) -> Self: ...
     @overload
     def index_copy(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any:
-        """Return `input` with the slices along `dim` selected by `index` replaced by those of `source`.
+        """Return `self` with the slices along `dim` selected by `index` replaced by those of `source`.
 
         Raises IndexError for an index out of range, and RuntimeError for shapes or dtypes that do not fit.
 
-        >>> tl.index_copy(tl.zeros(3), 0, tl.tensor([2, 0]), tl.tensor([5.0, 6.0]))
+        >>> tl.zeros(3).index_copy(0, tl.tensor([2, 0]), tl.tensor([5.0, 6.0]))
         tensor([6., 0., 5.])
         """
     @overload
     def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Self: ...
     @overload
     def index_copy_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any:
-        """Return `input` with the slices along `dim` selected by `index` replaced by those of `source`.
+        """Write the result of `Tensor.index_copy` into the tensor, in place, and return it.
+
+        `Tensor.index_copy`: return `self` with the slices along `dim` selected by `index` replaced by those of `source`.
 
         Raises IndexError for an index out of range, and RuntimeError for shapes or dtypes that do not fit.
 
-        >>> tl.index_copy(tl.zeros(3), 0, tl.tensor([2, 0]), tl.tensor([5.0, 6.0]))
+        >>> tl.zeros(3).index_copy_(0, tl.tensor([2, 0]), tl.tensor([5.0, 6.0]))
         tensor([6., 0., 5.])
         """
     @overload
     def index_fill(self, dim: builtins.int, index: Tensor, value: Tensor | Number) -> Self: ...
     @overload
     def index_fill(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return `input` with the slices along `dim` selected by `index` filled with `value`.
+        """Return `self` with the slices along `dim` selected by `index` filled with `value`.
 
         Raises IndexError for an index out of range, and RuntimeError when `value` is a tensor with dimensions.
 
-        >>> tl.index_fill(tl.zeros(3), 0, tl.tensor([0, 2]), 7)
+        >>> tl.zeros(3).index_fill(0, tl.tensor([0, 2]), 7)
         tensor([7., 0., 7.])
         """
     @overload
     def index_fill_(self, dim: builtins.int, index: Tensor, value: Tensor | Number) -> Self: ...
     @overload
     def index_fill_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return `input` with the slices along `dim` selected by `index` filled with `value`.
+        """Write the result of `Tensor.index_fill` into the tensor, in place, and return it.
+
+        `Tensor.index_fill`: return `self` with the slices along `dim` selected by `index` filled with `value`.
 
         Raises IndexError for an index out of range, and RuntimeError when `value` is a tensor with dimensions.
 
-        >>> tl.index_fill(tl.zeros(3), 0, tl.tensor([0, 2]), 7)
+        >>> tl.zeros(3).index_fill_(0, tl.tensor([0, 2]), 7)
         tensor([7., 0., 7.])
         """
     @overload
     def index_put(self, indices: builtins.tuple[Tensor, ...], values: Tensor, accumulate: builtins.bool = False) -> Self: ...
     @overload
     def index_put(self, indices: builtins.tuple[Tensor | SupportsTorchFunction, ...], values: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any:
-        """Return `input` with `values` written to the elements selected by a tuple of index tensors or masks.
+        """Return `self` with `values` written to the elements selected by a tuple of index tensors or masks.
 
         With `accumulate` they are added, twice where an element is named twice. Raises IndexError for an index out of
         range, and RuntimeError when the shapes or the dtypes do not fit.
 
-        >>> tl.index_put(tl.zeros(3), (tl.tensor([0, 0]),), tl.ones(2), accumulate=True)
+        Args:
+            indices: The indices, of an integer dtype.
+
+        >>> tl.zeros(3).index_put((tl.tensor([0, 0]),), tl.ones(2), accumulate=True)
         tensor([2., 0., 0.])
         """
     @overload
@@ -3613,6 +4122,9 @@ class TensorMethods(TensorMembers):
 
         With `accumulate` they are added, twice where an element is named twice.
 
+        Args:
+            indices: The indices, of an integer dtype.
+
         >>> tl.zeros(3).index_put_((tl.tensor([0, 2]),), tl.ones(2))
         tensor([1., 0., 1.])
         """
@@ -3620,33 +4132,41 @@ class TensorMethods(TensorMembers):
     def index_reduce(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Self: ...
     @overload
     def index_reduce(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any:
-        """Reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `input`.
+        """Reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `self`.
 
-        `reduce` is "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is False.
+        `reduce` is "prod", "mean", "amax" or "amin"; the elements of `self` take part unless `include_self` is False.
 
-        >>> tl.index_reduce(tl.ones(2), 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "prod")
+        Args:
+            index: The indices, of dtype int64.
+
+        >>> tl.ones(2).index_reduce(0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "prod")
         tensor([15.,  1.])
         """
     @overload
     def index_reduce_(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Self: ...
     @overload
     def index_reduce_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any:
-        """Reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `input`.
+        """Write the result of `Tensor.index_reduce` into the tensor, in place, and return it.
 
-        `reduce` is "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is False.
+        `Tensor.index_reduce`: reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `self`.
 
-        >>> tl.index_reduce(tl.ones(2), 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "prod")
+        `reduce` is "prod", "mean", "amax" or "amin"; the elements of `self` take part unless `include_self` is False.
+
+        Args:
+            index: The indices, of dtype int64.
+
+        >>> tl.ones(2).index_reduce_(0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "prod")
         tensor([15.,  1.])
         """
     @overload
     def index_select(self, dim: builtins.int, index: Tensor) -> Self: ...
     @overload
     def index_select(self, dim: builtins.int, index: Tensor | SupportsTorchFunction) -> Any:
-        """Return the slices of `input` along `dim` selected by a vector of indices, in its order.
+        """Return the slices of `self` along `dim` selected by a vector of indices, in its order.
 
         Raises IndexError for an index out of range, and RuntimeError unless `index` is int32 or int64.
 
-        >>> tl.index_select(tl.tensor([[1, 2], [3, 4]]), 1, tl.tensor([1, 1]))
+        >>> tl.tensor([[1, 2], [3, 4]]).index_select(1, tl.tensor([1, 1]))
         tensor([[2, 2],
                 [4, 4]])
         """
@@ -3658,14 +4178,17 @@ class TensorMethods(TensorMembers):
     def inner(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the inner products of all pairs of vectors along the last dimension of both tensors.
 
-        The result has the dimensions of `input` but for the last, then those of `other`. A zero-dimensional tensor
+        The result has the dimensions of `self` but for the last, then those of `other`. A zero-dimensional tensor
         multiplies the other one. Raises RuntimeError when the last dimensions or the dtypes differ.
 
-        >>> tl.inner(tl.ones(2, 3), tl.ones(4, 3)).shape
+        >>> tl.ones(2, 3).inner(tl.ones(4, 3)).shape
         tensorlike.Size([2, 4])
         """
     def int(self, memory_format: Any = None) -> Self:
         """Return this tensor with dtype `int32`; itself if it has that already.
+
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
         >>> tl.tensor([1, 0]).int().dtype
         tensorlike.int32
@@ -3676,7 +4199,7 @@ class TensorMethods(TensorMembers):
     def inverse(self, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the inverse of a square matrix, or of each of a batch, as `linalg.inv` does.
 
-        >>> tl.inverse(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        >>> tl.tensor([[2.0, 0.0], [0.0, 4.0]]).inverse()
         tensor([[0.5000, 0.0000],
                 [0.0000, 0.2500]])
         """
@@ -3690,13 +4213,13 @@ class TensorMethods(TensorMembers):
     def is_complex(self) -> builtins.bool:
         """Return whether the dtype is complex.
 
-        >>> tl.is_complex(tl.tensor([1j])), tl.is_complex(tl.ones(1))
+        >>> tl.tensor([1j]).is_complex(), tl.ones(1).is_complex()
         (True, False)
         """
     def is_conj(self) -> builtins.bool:
         """Return False: no tensor here has a conjugate bit, which marks elements to be conjugated on reading.
 
-        >>> tl.is_conj(tl.tensor([1j]).conj())
+        >>> tl.tensor([1j]).conj().is_conj()
         False
 
         Same as PyTorch's function of that name, for tensors that are conjugated when `conj` is called.
@@ -3710,17 +4233,17 @@ class TensorMethods(TensorMembers):
     def is_distributed(self) -> builtins.bool:
         """Return whether the elements are spread over several processes: False for every tensor.
 
-        >>> tl.is_distributed(tl.ones(2))
+        >>> tl.ones(2).is_distributed()
         False
         """
     def is_floating_point(self) -> builtins.bool:
         """Return whether the dtype is a floating-point one, which complex ones are not.
 
-        >>> tl.is_floating_point(tl.ones(1)), tl.is_floating_point(tl.tensor([1]))
+        >>> tl.ones(1).is_floating_point(), tl.tensor([1]).is_floating_point()
         (True, False)
         """
     def is_inference(self) -> builtins.bool:
-        """Return whether `input` is an inference tensor: made in `inference_mode`, or a view of one that was.
+        """Return whether `self` is an inference tensor: made in `inference_mode`, or a view of one that was.
 
         >>> with tl.inference_mode():
         ...     x = tl.ones(2)
@@ -3730,7 +4253,7 @@ class TensorMethods(TensorMembers):
     def is_neg(self) -> builtins.bool:
         """Return False: no tensor here has a negative bit, which marks elements to be negated on reading.
 
-        >>> tl.is_neg(tl.ones(1))
+        >>> tl.ones(1).is_neg()
         False
 
         Same as PyTorch's function of that name, for tensors that are negated when `neg` is called.
@@ -3740,7 +4263,7 @@ class TensorMethods(TensorMembers):
 
         Raises RuntimeError for a tensor of more elements or none.
 
-        >>> tl.is_nonzero(tl.tensor([0.0])), tl.is_nonzero(tl.tensor(True))
+        >>> tl.tensor([0.0]).is_nonzero(), tl.tensor(True).is_nonzero()
         (False, True)
         """
     def is_pinned(self, device: Any = None) -> builtins.bool:
@@ -3755,7 +4278,10 @@ class TensorMethods(TensorMembers):
     def is_same_size(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return whether two tensors have the same shape.
 
-        >>> tl.is_same_size(tl.ones(2), tl.ones(3))
+        Args:
+            other: The other operand.
+
+        >>> tl.ones(2).is_same_size(tl.ones(3))
         False
         """
     @overload
@@ -3763,6 +4289,9 @@ class TensorMethods(TensorMembers):
     @overload
     def is_set_to(self, tensor: Tensor | SupportsTorchFunction) -> Any:
         """Return whether both tensors have the same memory, shape and strides.
+
+        Args:
+            tensor: The other tensor.
 
         >>> x = tl.arange(4)
         >>> x.is_set_to(x.view(4)), x.is_set_to(x[1:])
@@ -3784,30 +4313,30 @@ class TensorMethods(TensorMembers):
     def isclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Self: ...
     @overload
     def isclose(self, other: Tensor | SupportsTorchFunction, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Any:
-        """Return whether `abs(input - other) <= atol + rtol * abs(other)`, element by element, with broadcasting.
+        """Return whether `abs(self - other) <= atol + rtol * abs(other)`, element by element, with broadcasting.
 
         Infinities are close to themselves only, nan to nothing unless `equal_nan`. Raises RuntimeError for tensors of
         different dtypes and for negative tolerances.
 
-        >>> tl.isclose(tl.tensor([1.0, 2.0]), tl.tensor([1.0 + 1e-6, 2.1]))
+        >>> tl.tensor([1.0, 2.0]).isclose(tl.tensor([1.0 + 1e-6, 2.1]))
         tensor([ True, False])
         """
     def isfinite(self) -> Self:
         """Return whether each element is neither infinite nor nan.
 
-        >>> tl.isfinite(tl.tensor([1.0, tl.inf, tl.nan]))
+        >>> tl.tensor([1.0, tl.inf, tl.nan]).isfinite()
         tensor([ True, False, False])
         """
     def isinf(self) -> Self:
         """Return whether each element is infinite; for complex ones, whether one of its parts is.
 
-        >>> tl.isinf(tl.tensor([1.0, -tl.inf]))
+        >>> tl.tensor([1.0, -tl.inf]).isinf()
         tensor([False,  True])
         """
     def isnan(self) -> Self:
         """Return whether each element is nan; for complex ones, whether one of its parts is.
 
-        >>> tl.isnan(tl.tensor([1.0, tl.nan]))
+        >>> tl.tensor([1.0, tl.nan]).isnan()
         tensor([False,  True])
         """
     def isneginf(self) -> Self:
@@ -3815,7 +4344,7 @@ class TensorMethods(TensorMembers):
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.isneginf(tl.tensor([tl.inf, -tl.inf]))
+        >>> tl.tensor([tl.inf, -tl.inf]).isneginf()
         tensor([False,  True])
         """
     def isposinf(self) -> Self:
@@ -3823,20 +4352,20 @@ class TensorMethods(TensorMembers):
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.isposinf(tl.tensor([tl.inf, -tl.inf]))
+        >>> tl.tensor([tl.inf, -tl.inf]).isposinf()
         tensor([ True, False])
         """
     def isreal(self) -> Self:
         """Return whether each element is real: a complex one is where its imaginary part is zero.
 
-        >>> tl.isreal(tl.tensor([1 + 0j, 1 + 1j]))
+        >>> tl.tensor([1 + 0j, 1 + 1j]).isreal()
         tensor([ True, False])
         """
     @overload
     def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Self: ...
     @overload
     def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | SupportsTorchFunction | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Any:
-        """Return the signal whose short-time Fourier transform is the complex tensor `input`, in the least squares sense.
+        """Return the signal whose short-time Fourier transform is the complex tensor `self`, in the least squares sense.
 
         Inverts `stft`, with the parameters that it was called with. Raises RuntimeError for shapes that do not match, and
         where the windows overlap too little to determine the signal. Composes `fft` and `nn.functional.fold`.
@@ -3848,7 +4377,7 @@ class TensorMethods(TensorMembers):
             return_complex: whether the signal is complex.
 
         >>> x = tl.tensor([1.0, 2.0, 3.0, 4.0])
-        >>> tl.istft(tl.stft(x, 2, 1, window=tl.ones(2), return_complex=True), 2, 1, window=tl.ones(2))
+        >>> tl.stft(x, 2, 1, window=tl.ones(2), return_complex=True).istft(2, 1, window=tl.ones(2))
         tensor([1., 2., 3., 4.])
         """
     def item(self) -> builtins.int | builtins.float | builtins.bool:
@@ -3863,11 +4392,11 @@ class TensorMethods(TensorMembers):
     def kron(self, other: Tensor) -> Self: ...
     @overload
     def kron(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the Kronecker product: each element of `input` replaced by its product with all of `other`.
+        """Return the Kronecker product: each element of `self` replaced by its product with all of `other`.
 
         A tensor with fewer dimensions gets leading ones. Each size of the result is the product of the two sizes.
 
-        >>> tl.kron(tl.tensor([1, 10]), tl.tensor([1, 2]))
+        >>> tl.tensor([1, 10]).kron(tl.tensor([1, 2]))
         tensor([ 1,  2, 10, 20])
         """
     def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.kthvalue[Self]:
@@ -3876,7 +4405,10 @@ class TensorMethods(TensorMembers):
         NaN counts as the largest; of several equal elements the index of any may be returned. Raises RuntimeError when
         there are fewer than `k`.
 
-        >>> tl.kthvalue(tl.tensor([3.0, 1.0, 2.0]), 2).values
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([3.0, 1.0, 2.0]).kthvalue(2).values
         tensor(2.)
         """
     @overload
@@ -3887,130 +4419,150 @@ class TensorMethods(TensorMembers):
 
         Raises NotImplementedError for other than integers.
 
-        >>> tl.lcm(tl.tensor([4, 5]), tl.tensor([6, 7]))
+        >>> tl.tensor([4, 5]).lcm(tl.tensor([6, 7]))
         tensor([12, 35])
         """
     @overload
     def lcm_(self, other: Tensor) -> Self: ...
     @overload
     def lcm_(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the least common multiple, element by element, with broadcasting; with a zero it is 0.
+        """Write the result of `Tensor.lcm` into the tensor, in place, and return it.
+
+        `Tensor.lcm`: return the least common multiple, element by element, with broadcasting; with a zero it is 0.
 
         Raises NotImplementedError for other than integers.
 
-        >>> tl.lcm(tl.tensor([4, 5]), tl.tensor([6, 7]))
+        >>> tl.tensor([4, 5]).lcm_(tl.tensor([6, 7]))
         tensor([12, 35])
         """
     @overload
     def ldexp(self, other: Tensor) -> Self: ...
     @overload
     def ldexp(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return `input * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
+        """Return `self * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
 
-        Integer exponents keep a floating-point or complex dtype of `input`; integers in both give the default one.
+        Integer exponents keep a floating-point or complex dtype of `self`; integers in both give the default one.
 
-        >>> tl.ldexp(tl.tensor([1.0, 1.5]), tl.tensor([1, 4]))
+        >>> tl.tensor([1.0, 1.5]).ldexp(tl.tensor([1, 4]))
         tensor([ 2., 24.])
         """
     @overload
     def ldexp_(self, other: Tensor) -> Self: ...
     @overload
     def ldexp_(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return `input * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
+        """Write the result of `Tensor.ldexp` into the tensor, in place, and return it.
 
-        Integer exponents keep a floating-point or complex dtype of `input`; integers in both give the default one.
+        `Tensor.ldexp`: return `self * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
 
-        >>> tl.ldexp(tl.tensor([1.0, 1.5]), tl.tensor([1, 4]))
+        Integer exponents keep a floating-point or complex dtype of `self`; integers in both give the default one.
+
+        >>> tl.tensor([1.0, 1.5]).ldexp_(tl.tensor([1, 4]))
         tensor([ 2., 24.])
         """
     @overload
     def le(self, other: Tensor | Number) -> Self: ...
     @overload
     def le(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is at most `other`, element by element, with broadcasting.
+        """Return whether `self` is at most `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.le(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).le(2)
         tensor([ True,  True, False])
         """
     @overload
     def le_(self, other: Tensor | Number) -> Self: ...
     @overload
     def le_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is at most `other`, element by element, with broadcasting.
+        """Write the result of `Tensor.le` into the tensor, in place, and return it.
+
+        `Tensor.le`: return whether `self` is at most `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.le(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).le(2)
         tensor([ True,  True, False])
         """
     @overload
     def lerp(self, end: Tensor, weight: Tensor | Number) -> Self: ...
     @overload
     def lerp(self, end: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return `input + weight * (end - input)`, element by element, with broadcasting.
+        """Return `self + weight * (end - self)`, element by element, with broadcasting.
 
         The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ. A weight without
         dimensions may have any dtype.
 
-        >>> tl.lerp(tl.tensor([0.0, 10.0]), tl.tensor([4.0, 20.0]), 0.25)
+        >>> tl.tensor([0.0, 10.0]).lerp(tl.tensor([4.0, 20.0]), 0.25)
         tensor([ 1.0000, 12.5000])
         """
     @overload
     def lerp_(self, end: Tensor, weight: Tensor | Number) -> Self: ...
     @overload
     def lerp_(self, end: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return `input + weight * (end - input)`, element by element, with broadcasting.
+        """Write the result of `Tensor.lerp` into the tensor, in place, and return it.
+
+        `Tensor.lerp`: return `self + weight * (end - self)`, element by element, with broadcasting.
 
         The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ. A weight without
         dimensions may have any dtype.
 
-        >>> tl.lerp(tl.tensor([0.0, 10.0]), tl.tensor([4.0, 20.0]), 0.25)
+        >>> tl.tensor([0.0, 10.0]).lerp_(tl.tensor([4.0, 20.0]), 0.25)
         tensor([ 1.0000, 12.5000])
         """
     @overload
     def less(self, other: Tensor | Number) -> Self: ...
     @overload
     def less(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is less than `other`, element by element, with broadcasting.
+        """Return whether `self` is less than `other`, element by element, with broadcasting.
+
+        An alias of `Tensor.lt`.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.lt(tl.tensor([1, 2]), 2)
+        >>> tl.tensor([1, 2]).less(2)
         tensor([ True, False])
         """
     @overload
     def less_(self, other: Tensor | Number) -> Self: ...
     @overload
     def less_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is less than `other`, element by element, with broadcasting.
+        """Write the result of `Tensor.lt` into the tensor, in place, and return it.
+
+        An alias of `Tensor.lt_`.
+
+        `Tensor.lt`: return whether `self` is less than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.lt(tl.tensor([1, 2]), 2)
+        >>> tl.tensor([1, 2]).lt(2)
         tensor([ True, False])
         """
     @overload
     def less_equal(self, other: Tensor | Number) -> Self: ...
     @overload
     def less_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is at most `other`, element by element, with broadcasting.
+        """Return whether `self` is at most `other`, element by element, with broadcasting.
+
+        An alias of `Tensor.le`.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.le(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).less_equal(2)
         tensor([ True,  True, False])
         """
     @overload
     def less_equal_(self, other: Tensor | Number) -> Self: ...
     @overload
     def less_equal_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is at most `other`, element by element, with broadcasting.
+        """Write the result of `Tensor.le` into the tensor, in place, and return it.
+
+        An alias of `Tensor.le_`.
+
+        `Tensor.le`: return whether `self` is at most `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.le(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).le(2)
         tensor([ True,  True, False])
         """
     def lgamma(self) -> Self:
@@ -4018,15 +4570,17 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.lgamma(tl.tensor([1.0, 4.0]))
+        >>> tl.tensor([1.0, 4.0]).lgamma()
         tensor([0.0000, 1.7918])
         """
     def lgamma_(self) -> Self:
-        """Return the logarithm of the absolute value of the gamma function of each element. Needs SciPy.
+        """Write the result of `Tensor.lgamma` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+        `Tensor.lgamma`: return the logarithm of the absolute value of the gamma function of each element. Needs SciPy.
 
-        >>> tl.lgamma(tl.tensor([1.0, 4.0]))
+        Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
+
+        >>> tl.tensor([1.0, 4.0]).lgamma_()
         tensor([0.0000, 1.7918])
         """
     def log(self) -> Self:
@@ -4034,7 +4588,7 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.log(tl.tensor([1.0, 2.0]))
+        >>> tl.tensor([1.0, 2.0]).log()
         tensor([0.0000, 0.6931])
         """
     def log10(self) -> Self:
@@ -4042,15 +4596,17 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.log10(tl.tensor([1.0, 5.0]))
+        >>> tl.tensor([1.0, 5.0]).log10()
         tensor([0.0000, 0.6990])
         """
     def log10_(self) -> Self:
-        """Return the logarithm to base 10 of each element.
+        """Write the result of `Tensor.log10` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.log10`: return the logarithm to base 10 of each element.
 
-        >>> tl.log10(tl.tensor([1.0, 5.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([1.0, 5.0]).log10_()
         tensor([0.0000, 0.6990])
         """
     def log1p(self) -> Self:
@@ -4058,15 +4614,17 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.log1p(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).log1p()
         tensor([0.0000, 0.6931])
         """
     def log1p_(self) -> Self:
-        """Return the natural logarithm of 1 plus each element, exact for small elements.
+        """Write the result of `Tensor.log1p` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.log1p`: return the natural logarithm of 1 plus each element, exact for small elements.
 
-        >>> tl.log1p(tl.tensor([0.0, 1.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 1.0]).log1p_()
         tensor([0.0000, 0.6931])
         """
     def log2(self) -> Self:
@@ -4074,29 +4632,37 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.log2(tl.tensor([1.0, 8.0]))
+        >>> tl.tensor([1.0, 8.0]).log2()
         tensor([0., 3.])
         """
     def log2_(self) -> Self:
-        """Return the logarithm to base 2 of each element.
+        """Write the result of `Tensor.log2` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.log2`: return the logarithm to base 2 of each element.
 
-        >>> tl.log2(tl.tensor([1.0, 8.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([1.0, 8.0]).log2_()
         tensor([0., 3.])
         """
     def log_(self) -> Self:
-        """Return the natural logarithm of each element: -inf for 0, nan for a negative real one.
+        """Write the result of `Tensor.log` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.log`: return the natural logarithm of each element: -inf for 0, nan for a negative real one.
 
-        >>> tl.log(tl.tensor([1.0, 2.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([1.0, 2.0]).log_()
         tensor([0.0000, 0.6931])
         """
     def log_normal_(self, mean: builtins.float = 1, std: builtins.float = 2, *, generator: Generator | None = None) -> Self:
         """Fill the tensor with numbers whose logarithm is normally distributed, with that mean and deviation; return it.
 
         Raises RuntimeError for a `std` that is not positive, NotImplementedError for a tensor that is not floating-point.
+
+        Args:
+            mean: The mean.
+            generator: The source of random numbers; by default that of the device.
 
         >>> bool((tl.empty(5).log_normal_() > 0).all())
         True
@@ -4108,35 +4674,35 @@ class TensorMethods(TensorMembers):
 
         `dtype` converts the input first; without it integers are refused with a NotImplementedError.
 
-        >>> tl.log_softmax(tl.tensor([0.0, 0.0]), dim=0)
+        >>> tl.tensor([0.0, 0.0]).log_softmax(dim=0)
         tensor([-0.6931, -0.6931])
         """
     @overload
     def logaddexp(self, other: Tensor) -> Self: ...
     @overload
     def logaddexp(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the logarithm of the sum of the exponentials of `input` and `other`, without overflow.
+        """Return the logarithm of the sum of the exponentials of `self` and `other`, without overflow.
 
         Raises NotImplementedError for integers and booleans.
 
-        >>> tl.logaddexp(tl.tensor([100.0]), tl.tensor([100.0]))
+        >>> tl.tensor([100.0]).logaddexp(tl.tensor([100.0]))
         tensor([100.6931])
         """
     @overload
     def logaddexp2(self, other: Tensor) -> Self: ...
     @overload
     def logaddexp2(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the logarithm to base 2 of the sum of 2 to the powers `input` and `other`, without overflow.
+        """Return the logarithm to base 2 of the sum of 2 to the powers `self` and `other`, without overflow.
 
         Raises NotImplementedError for other than floating-point elements.
 
-        >>> tl.logaddexp2(tl.tensor([100.0]), tl.tensor([100.0]))
+        >>> tl.tensor([100.0]).logaddexp2(tl.tensor([100.0]))
         tensor([101.])
         """
     def logcumsumexp(self, dim: builtins.int) -> Self:
         """Return the logarithms of the running sums of exponentials along `dim`, computed without overflow.
 
-        >>> tl.logcumsumexp(tl.tensor([0.0, 0.0, 1000.0]), 0)
+        >>> tl.tensor([0.0, 0.0, 1000.0]).logcumsumexp(0)
         tensor([0.0000e+00, 6.9315e-01, 1.0000e+03])
         """
     def logdet(self) -> Self:
@@ -4145,7 +4711,7 @@ class TensorMethods(TensorMembers):
         For a negative determinant it is NaN, for one that is zero minus infinity; that of a complex one is complex.
         Composes `linalg.slogdet`.
 
-        >>> tl.logdet(tl.eye(3))
+        >>> tl.eye(3).logdet()
         tensor(0.)
         """
     @overload
@@ -4154,28 +4720,38 @@ class TensorMethods(TensorMembers):
     def logical_and(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return whether both elements are nonzero, with broadcasting.
 
-        >>> tl.logical_and(tl.tensor([1, 0]), tl.tensor([2.0, 3.0]))
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([1, 0]).logical_and(tl.tensor([2.0, 3.0]))
         tensor([ True, False])
         """
     @overload
     def logical_and_(self, other: Tensor) -> Self: ...
     @overload
     def logical_and_(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return whether both elements are nonzero, with broadcasting.
+        """Write the result of `Tensor.logical_and` into the tensor, in place, and return it.
 
-        >>> tl.logical_and(tl.tensor([1, 0]), tl.tensor([2.0, 3.0]))
+        `Tensor.logical_and`: return whether both elements are nonzero, with broadcasting.
+
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([1, 0]).logical_and(tl.tensor([2.0, 3.0]))
         tensor([ True, False])
         """
     def logical_not(self) -> Self:
         """Return whether each element is zero.
 
-        >>> tl.logical_not(tl.tensor([0.0, 1.5]))
+        >>> tl.tensor([0.0, 1.5]).logical_not()
         tensor([ True, False])
         """
     def logical_not_(self) -> Self:
-        """Return whether each element is zero.
+        """Write the result of `Tensor.logical_not` into the tensor, in place, and return it.
 
-        >>> tl.logical_not(tl.tensor([0.0, 1.5]))
+        `Tensor.logical_not`: return whether each element is zero.
+
+        >>> tl.tensor([0.0, 1.5]).logical_not()
         tensor([ True, False])
         """
     @overload
@@ -4184,16 +4760,24 @@ class TensorMethods(TensorMembers):
     def logical_or(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return whether one of the elements is nonzero, with broadcasting.
 
-        >>> tl.logical_or(tl.tensor([1, 0]), tl.tensor([0, 0]))
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([1, 0]).logical_or(tl.tensor([0, 0]))
         tensor([ True, False])
         """
     @overload
     def logical_or_(self, other: Tensor) -> Self: ...
     @overload
     def logical_or_(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return whether one of the elements is nonzero, with broadcasting.
+        """Write the result of `Tensor.logical_or` into the tensor, in place, and return it.
 
-        >>> tl.logical_or(tl.tensor([1, 0]), tl.tensor([0, 0]))
+        `Tensor.logical_or`: return whether one of the elements is nonzero, with broadcasting.
+
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([1, 0]).logical_or(tl.tensor([0, 0]))
         tensor([ True, False])
         """
     @overload
@@ -4202,34 +4786,44 @@ class TensorMethods(TensorMembers):
     def logical_xor(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return whether exactly one of the elements is nonzero, with broadcasting.
 
-        >>> tl.logical_xor(tl.tensor([1, 1]), tl.tensor([0, 2]))
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([1, 1]).logical_xor(tl.tensor([0, 2]))
         tensor([ True, False])
         """
     @overload
     def logical_xor_(self, other: Tensor) -> Self: ...
     @overload
     def logical_xor_(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return whether exactly one of the elements is nonzero, with broadcasting.
+        """Write the result of `Tensor.logical_xor` into the tensor, in place, and return it.
 
-        >>> tl.logical_xor(tl.tensor([1, 1]), tl.tensor([0, 2]))
+        `Tensor.logical_xor`: return whether exactly one of the elements is nonzero, with broadcasting.
+
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([1, 1]).logical_xor(tl.tensor([0, 2]))
         tensor([ True, False])
         """
     def logit(self, eps: builtins.float | None = None) -> Self:
-        """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
+        """Return `log(self / (1 - self))` for each element, the inverse of `sigmoid`.
 
         With `eps`, elements are clamped to [eps, 1 - eps] first; without, elements outside [0, 1] give nan.
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.logit(tl.tensor([0.5, 0.75]))
+        >>> tl.tensor([0.5, 0.75]).logit()
         tensor([0.0000, 1.0986])
         """
     def logit_(self, eps: builtins.float | None = None) -> Self:
-        """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
+        """Write the result of `Tensor.logit` into the tensor, in place, and return it.
+
+        `Tensor.logit`: return `log(self / (1 - self))` for each element, the inverse of `sigmoid`.
 
         With `eps`, elements are clamped to [eps, 1 - eps] first; without, elements outside [0, 1] give nan.
-        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+        Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
 
-        >>> tl.logit(tl.tensor([0.5, 0.75]))
+        >>> tl.tensor([0.5, 0.75]).logit_()
         tensor([0.0000, 1.0986])
         """
     def logsumexp(self, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Self:
@@ -4237,11 +4831,17 @@ class TensorMethods(TensorMembers):
 
         Integers are converted to the default floating-point dtype.
 
-        >>> tl.logsumexp(tl.tensor([100.0, 100.0]), dim=0)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([100.0, 100.0]).logsumexp(dim=0)
         tensor(100.6931)
         """
     def long(self, memory_format: Any = None) -> Self:
         """Return this tensor with dtype `int64`; itself if it has that already.
+
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
         >>> tl.tensor([1, 0]).long().dtype
         tensorlike.int64
@@ -4250,22 +4850,24 @@ class TensorMethods(TensorMembers):
     def lt(self, other: Tensor | Number) -> Self: ...
     @overload
     def lt(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is less than `other`, element by element, with broadcasting.
+        """Return whether `self` is less than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.lt(tl.tensor([1, 2]), 2)
+        >>> tl.tensor([1, 2]).lt(2)
         tensor([ True, False])
         """
     @overload
     def lt_(self, other: Tensor | Number) -> Self: ...
     @overload
     def lt_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is less than `other`, element by element, with broadcasting.
+        """Write the result of `Tensor.lt` into the tensor, in place, and return it.
+
+        `Tensor.lt`: return whether `self` is less than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.lt(tl.tensor([1, 2]), 2)
+        >>> tl.tensor([1, 2]).lt(2)
         tensor([ True, False])
         """
     @overload
@@ -4276,7 +4878,10 @@ class TensorMethods(TensorMembers):
 
         Without `get_infos` a matrix with a zero pivot is no error either.
 
-        >>> tl.lu(tl.zeros(2, 2), get_infos=True)[2]
+        Args:
+            pivot: Whether rows are exchanged; without it only on CUDA devices.
+
+        >>> tl.zeros(2, 2).lu(get_infos=True)[2]
         tensor(1, dtype=tensorlike.int32)
 
         Same as PyTorch's function of that name, without its warning to use `linalg.lu_factor` instead.
@@ -4287,7 +4892,11 @@ class TensorMethods(TensorMembers):
     def lu_solve(self, LU_data: Tensor | SupportsTorchFunction, LU_pivots: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the solution X of A X = b from the LU factorization of A, as `linalg.lu_solve` does.
 
-        >>> tl.lu_solve(tl.tensor([[3.0], [4.0]]), *tl.lu(tl.tensor([[0.0, 1.0], [2.0, 0.0]])))
+        Args:
+            LU_data: The compact factors that `linalg.lu_factor` returns.
+            LU_pivots: The pivots that `linalg.lu_factor` returns.
+
+        >>> tl.tensor([[3.0], [4.0]]).lu_solve(*tl.lu(tl.tensor([[0.0, 1.0], [2.0, 0.0]])))
         tensor([[2.],
                 [3.]])
         """
@@ -4317,60 +4926,64 @@ class TensorMethods(TensorMembers):
     def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Self: ...
     @overload
     def masked_fill(self, mask: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return `input` with `value` where `mask`, broadcast with it, is true.
+        """Return `self` with `value` where `mask`, broadcast with it, is true.
 
         Raises RuntimeError unless the mask is boolean and `value` has no dimensions.
 
         >>> x = tl.tensor([1, 2, 3])
-        >>> tl.masked_fill(x, x > 1, 0)
+        >>> x.masked_fill(x > 1, 0)
         tensor([1, 0, 0])
         """
     @overload
     def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Self: ...
     @overload
     def masked_fill_(self, mask: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return `input` with `value` where `mask`, broadcast with it, is true.
+        """Write the result of `Tensor.masked_fill` into the tensor, in place, and return it.
+
+        `Tensor.masked_fill`: return `self` with `value` where `mask`, broadcast with it, is true.
 
         Raises RuntimeError unless the mask is boolean and `value` has no dimensions.
 
         >>> x = tl.tensor([1, 2, 3])
-        >>> tl.masked_fill(x, x > 1, 0)
+        >>> x.masked_fill_(x > 1, 0)
         tensor([1, 0, 0])
         """
     @overload
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Self: ...
     @overload
     def masked_scatter(self, mask: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any:
-        """Return `input` with the elements of `source`, in order, where `mask`, broadcast with it, is true.
+        """Return `self` with the elements of `source`, in order, where `mask`, broadcast with it, is true.
 
         Raises RuntimeError when `source` has too few, or another dtype.
 
         >>> x = tl.tensor([1, 2, 3])
-        >>> tl.masked_scatter(x, x > 1, tl.tensor([7, 8]))
+        >>> x.masked_scatter(x > 1, tl.tensor([7, 8]))
         tensor([1, 7, 8])
         """
     @overload
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self: ...
     @overload
     def masked_scatter_(self, mask: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any:
-        """Return `input` with the elements of `source`, in order, where `mask`, broadcast with it, is true.
+        """Write the result of `Tensor.masked_scatter` into the tensor, in place, and return it.
+
+        `Tensor.masked_scatter`: return `self` with the elements of `source`, in order, where `mask`, broadcast with it, is true.
 
         Raises RuntimeError when `source` has too few, or another dtype.
 
         >>> x = tl.tensor([1, 2, 3])
-        >>> tl.masked_scatter(x, x > 1, tl.tensor([7, 8]))
+        >>> x.masked_scatter_(x > 1, tl.tensor([7, 8]))
         tensor([1, 7, 8])
         """
     @overload
     def masked_select(self, mask: Tensor) -> Self: ...
     @overload
     def masked_select(self, mask: Tensor | SupportsTorchFunction) -> Any:
-        """Return, in one dimension, the elements of `input` where `mask`, broadcast with it, is true.
+        """Return, in one dimension, the elements of `self` where `mask`, broadcast with it, is true.
 
         Raises RuntimeError unless the mask is boolean.
 
         >>> x = tl.tensor([[1, 2], [3, 4]])
-        >>> tl.masked_select(x, x > 1)
+        >>> x.masked_select(x > 1)
         tensor([2, 3, 4])
         """
     @overload
@@ -4383,13 +4996,16 @@ class TensorMethods(TensorMembers):
         a column, and its dimension is gone from the result. Raises RuntimeError when the sizes do not fit or the dtypes
         differ (nothing is promoted), NotImplementedError for booleans.
 
+        Args:
+            other: The other operand.
+
         >>> tl.tensor([[1, 2], [3, 4]]) @ tl.tensor([1, 1])
         tensor([3, 7])
         """
     def matrix_exp(self) -> Self:
         """Return the exponential of a square matrix, or of each of a batch, as `linalg.matrix_exp` does.
 
-        >>> tl.matrix_exp(tl.zeros(1, 1))
+        >>> tl.zeros(1, 1).matrix_exp()
         tensor([[1.]])
         """
     @overload
@@ -4401,7 +5017,7 @@ class TensorMethods(TensorMembers):
         The power 0 is the identity, a negative one that of the inverse. Raises RuntimeError for matrices that are not
         square, and for an inverse that does not exist.
 
-        >>> tl.matrix_power(tl.tensor([[1, 1], [0, 1]]), 5)
+        >>> tl.tensor([[1, 1], [0, 1]]).matrix_power(5)
         tensor([[1, 5],
                 [0, 1]])
         """
@@ -4422,21 +5038,25 @@ class TensorMethods(TensorMembers):
         NaN counts as the largest, and of several equal ones the index is that of the first. Without `dim` equal elements
         share the gradient. Raises RuntimeError or IndexError for an empty tensor or dimension.
 
-        >>> tl.max(tl.tensor([1.0, 3.0, 2.0]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+            other: The other operand.
+
+        >>> tl.tensor([1.0, 3.0, 2.0]).max()
         tensor(3.)
-        >>> tl.max(tl.tensor([1.0, 3.0, 2.0]), dim=0).indices
+        >>> tl.tensor([1.0, 3.0, 2.0]).max(dim=0).indices
         tensor(1)
         """
     @overload
     def maximum(self, other: Tensor) -> Self: ...
     @overload
     def maximum(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the larger of `input` and `other`, element by element, with broadcasting; nan if either is.
+        """Return the larger of `self` and `other`, element by element, with broadcasting; nan if either is.
 
         Where both are equal each gets half of the gradient.
         Raises NotImplementedError for complex elements.
 
-        >>> tl.maximum(tl.tensor([1, 5]), tl.tensor([3, 2]))
+        >>> tl.tensor([1, 5]).maximum(tl.tensor([3, 2]))
         tensor([3, 5])
         """
     def mean(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Self:
@@ -4444,7 +5064,10 @@ class TensorMethods(TensorMembers):
 
         Integers are refused with a RuntimeError unless `dtype` converts them; the mean of no elements is NaN.
 
-        >>> tl.mean(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1, keepdim=True)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(dim=1, keepdim=True)
         tensor([[1.5000],
                 [3.5000]])
         """
@@ -4461,7 +5084,10 @@ class TensorMethods(TensorMembers):
         Of an even number of elements it is the lower of the middle two; with NaN among them it is NaN (see `nanmedian`).
         The median of an empty tensor is NaN without `dim`, an IndexError with it.
 
-        >>> tl.median(tl.tensor([3.0, 1.0, 2.0, 4.0]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([3.0, 1.0, 2.0, 4.0]).median()
         tensor(2.)
         """
     @overload
@@ -4481,21 +5107,25 @@ class TensorMethods(TensorMembers):
         NaN counts as the smallest, and of several equal ones the index is that of the first. Without `dim` equal elements
         share the gradient. Raises RuntimeError or IndexError for an empty tensor or dimension.
 
-        >>> tl.min(tl.tensor([3.0, 1.0, 2.0]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+            other: The other operand.
+
+        >>> tl.tensor([3.0, 1.0, 2.0]).min()
         tensor(1.)
-        >>> tl.min(tl.tensor([3.0, 1.0, 2.0]), dim=0).indices
+        >>> tl.tensor([3.0, 1.0, 2.0]).min(dim=0).indices
         tensor(1)
         """
     @overload
     def minimum(self, other: Tensor) -> Self: ...
     @overload
     def minimum(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the smaller of `input` and `other`, element by element, with broadcasting; nan if either is.
+        """Return the smaller of `self` and `other`, element by element, with broadcasting; nan if either is.
 
         Where both are equal each gets half of the gradient.
         Raises NotImplementedError for complex elements.
 
-        >>> tl.minimum(tl.tensor([1, 5]), tl.tensor([3, 2]))
+        >>> tl.tensor([1, 5]).minimum(tl.tensor([3, 2]))
         tensor([1, 2])
         """
     @overload
@@ -4506,7 +5136,10 @@ class TensorMethods(TensorMembers):
 
         Raises RuntimeError for anything else than two matrices that fit, of one dtype; `matmul` broadcasts.
 
-        >>> tl.mm(tl.ones(2, 3), tl.ones(3, 1))
+        Args:
+            mat2: The right matrix, of shape (m, p).
+
+        >>> tl.ones(2, 3).mm(tl.ones(3, 1))
         tensor([[3.],
                 [3.]])
         """
@@ -4517,7 +5150,10 @@ class TensorMethods(TensorMembers):
         come where PyTorch's sort leaves them, which decides between elements of which all occur once; in longer lines,
         where PyTorch's order is not defined, they come last.
 
-        >>> tl.mode(tl.tensor([3, 1, 3, 1, 2]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([3, 1, 3, 1, 2]).mode()
         tensorlike.return_types.mode(
         values=tensor(1),
         indices=tensor(3))
@@ -4534,15 +5170,17 @@ class TensorMethods(TensorMembers):
         tensor([1., 1.])
         """
     def moveaxis(self, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Self:
-        """Return a view of `input` with the dimensions `source` moved to the positions `destination`, the others in order.
+        """Return a view of `self` with the dimensions `source` moved to the positions `destination`, the others in order.
+
+        An alias of `Tensor.movedim`.
 
         Raises RuntimeError when the two differ in length or name a dimension twice.
 
-        >>> tl.ones(2, 3, 4).movedim(0, -1).shape
+        >>> tl.ones(2, 3, 4).moveaxis(0, -1).shape
         tensorlike.Size([3, 4, 2])
         """
     def movedim(self, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Self:
-        """Return a view of `input` with the dimensions `source` moved to the positions `destination`, the others in order.
+        """Return a view of `self` with the dimensions `source` moved to the positions `destination`, the others in order.
 
         Raises RuntimeError when the two differ in length or name a dimension twice.
 
@@ -4552,7 +5190,7 @@ class TensorMethods(TensorMembers):
     def msort(self) -> Self:
         """Return the tensor sorted along its first dimension; see `sort`.
 
-        >>> tl.msort(tl.tensor([[3, 1], [2, 4]]))
+        >>> tl.tensor([[3, 1], [2, 4]]).msort()
         tensor([[2, 1],
                 [3, 4]])
         """
@@ -4560,11 +5198,11 @@ class TensorMethods(TensorMembers):
     def mul(self, other: Tensor | Number) -> Self: ...
     @overload
     def mul(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the product of `input` and `other`, element by element, with broadcasting.
+        """Return the product of `self` and `other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
 
-        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        >>> tl.tensor([[1.0, 1.0], [2.0, 2.0]]).mul(tl.tensor([3.0, 4.0]))
         tensor([[3., 4.],
                 [6., 8.]])
         """
@@ -4572,22 +5210,27 @@ class TensorMethods(TensorMembers):
     def mul_(self, other: Tensor | Number) -> Self: ...
     @overload
     def mul_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the product of `input` and `other`, element by element, with broadcasting.
+        """Write the result of `Tensor.mul` into the tensor, in place, and return it.
+
+        `Tensor.mul`: return the product of `self` and `other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
 
-        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        >>> tl.tensor([[1.0, 1.0], [2.0, 2.0]]).mul_(tl.tensor([3.0, 4.0]))
         tensor([[3., 4.],
                 [6., 8.]])
         """
     def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None) -> Self:
-        """Return `num_samples` indices for each row of `input` (or for `input` itself), drawn in proportion to its values.
+        """Return `num_samples` indices for each row of `self` (or for `self` itself), drawn in proportion to its values.
 
         The values need not sum to 1. The result is int64 of shape (rows, num_samples), or (num_samples,) for one dimension.
         Raises RuntimeError for values that are negative or not finite, for a row without a positive one, and for more
         samples than values without `replacement`.
 
-        >>> tl.multinomial(tl.tensor([0.0, 3.0, 0.0]), 1)
+        Args:
+            generator: The source of random numbers; by default that of the device.
+
+        >>> tl.tensor([0.0, 3.0, 0.0]).multinomial(1)
         tensor([1])
 
         Same as PyTorch's function of that name, with numbers of its own.
@@ -4596,11 +5239,13 @@ class TensorMethods(TensorMembers):
     def multiply(self, other: Tensor | Number) -> Self: ...
     @overload
     def multiply(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the product of `input` and `other`, element by element, with broadcasting.
+        """Return the product of `self` and `other`, element by element, with broadcasting.
+
+        An alias of `Tensor.mul`.
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
 
-        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        >>> tl.tensor([[1.0, 1.0], [2.0, 2.0]]).multiply(tl.tensor([3.0, 4.0]))
         tensor([[3., 4.],
                 [6., 8.]])
         """
@@ -4608,11 +5253,15 @@ class TensorMethods(TensorMembers):
     def multiply_(self, other: Tensor | Number) -> Self: ...
     @overload
     def multiply_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the product of `input` and `other`, element by element, with broadcasting.
+        """Write the result of `Tensor.mul` into the tensor, in place, and return it.
+
+        An alias of `Tensor.mul_`.
+
+        `Tensor.mul`: return the product of `self` and `other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
 
-        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        >>> tl.tensor([[1.0, 1.0], [2.0, 2.0]]).multiply_(tl.tensor([3.0, 4.0]))
         tensor([[3., 4.],
                 [6., 8.]])
         """
@@ -4624,7 +5273,10 @@ class TensorMethods(TensorMembers):
 
         Raises RuntimeError for anything else, for sizes that do not fit and for two dtypes.
 
-        >>> tl.mv(tl.ones(2, 3), tl.ones(3))
+        Args:
+            vec: The vector, of shape (m,).
+
+        >>> tl.ones(2, 3).mv(tl.ones(3))
         tensor([3., 3.])
         """
     def mvlgamma(self, p: builtins.int) -> Self:
@@ -4633,34 +5285,44 @@ class TensorMethods(TensorMembers):
         Elements are greater than `(p - 1) / 2`. Integers give the default floating-point dtype. Raises RuntimeError when
         `p` is less than 1, and for a boolean tensor. Needs SciPy.
 
-        >>> tl.mvlgamma(tl.tensor([2.0, 3.0]), 2)
+        >>> tl.tensor([2.0, 3.0]).mvlgamma(2)
         tensor([0.4516, 1.5502])
         """
     def mvlgamma_(self, p: builtins.int) -> Self:
-        """Return the logarithm of the multivariate gamma function of dimension `p` of each element.
+        """Write the result of `Tensor.mvlgamma` into the tensor, in place, and return it.
 
-        Elements are greater than `(p - 1) / 2`. Integers give the default floating-point dtype. Raises RuntimeError when
+        `Tensor.mvlgamma`: return the logarithm of the multivariate gamma function of dimension `p` of each element.
+
+        Elements are greater than `(p - 1) / 2`. Raises RuntimeError for integers. Raises RuntimeError when
         `p` is less than 1, and for a boolean tensor. Needs SciPy.
 
-        >>> tl.mvlgamma(tl.tensor([2.0, 3.0]), 2)
+        >>> tl.tensor([2.0, 3.0]).mvlgamma_(2)
         tensor([0.4516, 1.5502])
         """
     def nan_to_num(self, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Self:
-        """Return `input` with its nan and infinite elements replaced by finite numbers.
+        """Return `self` with its nan and infinite elements replaced by finite numbers.
 
         `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
         elements is zero.
 
-        >>> tl.nan_to_num(tl.tensor([tl.nan, tl.inf, 1.0]), posinf=9.0)
+        Args:
+            nan: The number in place of NaN.
+
+        >>> tl.tensor([tl.nan, tl.inf, 1.0]).nan_to_num(posinf=9.0)
         tensor([0., 9., 1.])
         """
     def nan_to_num_(self, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Self:
-        """Return `input` with its nan and infinite elements replaced by finite numbers.
+        """Write the result of `Tensor.nan_to_num` into the tensor, in place, and return it.
+
+        `Tensor.nan_to_num`: return `self` with its nan and infinite elements replaced by finite numbers.
 
         `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
         elements is zero.
 
-        >>> tl.nan_to_num(tl.tensor([tl.nan, tl.inf, 1.0]), posinf=9.0)
+        Args:
+            nan: The number in place of NaN.
+
+        >>> tl.tensor([tl.nan, tl.inf, 1.0]).nan_to_num_(posinf=9.0)
         tensor([0., 9., 1.])
         """
     @overload
@@ -4671,7 +5333,11 @@ class TensorMethods(TensorMembers):
 
         Composes `nansum`, `isnan` and `sum`; integers are refused with a RuntimeError.
 
-        >>> tl.nanmean(tl.tensor([1.0, tl.nan, 2.0]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+            dtype: The dtype of the result.
+
+        >>> tl.tensor([1.0, tl.nan, 2.0]).nanmean()
         tensor(1.5000)
         """
     @overload
@@ -4684,7 +5350,10 @@ class TensorMethods(TensorMembers):
     def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
         """Return the median of the elements that are not NaN, of all or, with the indices, along `dim`; see `median`.
 
-        >>> tl.nanmedian(tl.tensor([3.0, tl.nan, 2.0]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([3.0, tl.nan, 2.0]).nanmedian()
         tensor(2.)
         """
     @overload
@@ -4693,7 +5362,12 @@ class TensorMethods(TensorMembers):
     def nanquantile(self, q: Tensor | SupportsTorchFunction | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the `q`-th quantiles of the elements that are not NaN; see `quantile`.
 
-        >>> tl.nanquantile(tl.tensor([1.0, tl.nan, 3.0]), 0.5)
+        Args:
+            dim: The dimension, counted from the end if negative.
+            keepdim: Whether reduced dimensions are kept with size 1.
+            interpolation: How a quantile between two elements is computed: linear, lower, higher, midpoint or nearest.
+
+        >>> tl.tensor([1.0, tl.nan, 3.0]).nanquantile(0.5)
         tensor(2.)
         """
     def nansum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Self:
@@ -4701,14 +5375,18 @@ class TensorMethods(TensorMembers):
 
         Complex tensors are refused with a RuntimeError.
 
-        >>> tl.nansum(tl.tensor([1.0, tl.nan, 2.0]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+            dtype: The dtype of the result.
+
+        >>> tl.tensor([1.0, tl.nan, 2.0]).nansum()
         tensor(3.)
         """
     @overload
     def narrow(self, dim: builtins.int, start: Tensor | builtins.int, length: builtins.int) -> Self: ...
     @overload
     def narrow(self, dim: builtins.int, start: Tensor | SupportsTorchFunction | builtins.int, length: builtins.int) -> Any:
-        """Return a view of the `length` slices of `input` from `start` on along `dim`.
+        """Return a view of the `length` slices of `self` from `start` on along `dim`.
 
         Raises RuntimeError or IndexError when there are not that many.
 
@@ -4719,33 +5397,37 @@ class TensorMethods(TensorMembers):
     def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Self: ...
     @overload
     def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
-        """Return a copy of the `length` slices of `input` from `start` on along `dim`.
+        """Return a copy of the `length` slices of `self` from `start` on along `dim`.
 
-        >>> tl.narrow_copy(tl.arange(5), 0, 1, 3)
+        >>> tl.arange(5).narrow_copy(0, 1, 3)
         tensor([1, 2, 3])
         """
     def ndimension(self) -> builtins.int:
         """Return the number of dimensions.
 
-        >>> tl.ones(2, 3).dim()
+        An alias of `Tensor.dim`.
+
+        >>> tl.ones(2, 3).ndimension()
         2
         """
     @overload
     def ne(self, other: Tensor | Number) -> Self: ...
     @overload
     def ne(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
+        """Return whether `self` differs from `other`, element by element, with broadcasting; nan differs from itself.
 
-        >>> tl.ne(tl.tensor([1, 2]), 2)
+        >>> tl.tensor([1, 2]).ne(2)
         tensor([ True, False])
         """
     @overload
     def ne_(self, other: Tensor | Number) -> Self: ...
     @overload
     def ne_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
+        """Write the result of `Tensor.ne` into the tensor, in place, and return it.
 
-        >>> tl.ne(tl.tensor([1, 2]), 2)
+        `Tensor.ne`: return whether `self` differs from `other`, element by element, with broadcasting; nan differs from itself.
+
+        >>> tl.tensor([1, 2]).ne(2)
         tensor([ True, False])
         """
     def neg(self) -> Self:
@@ -4757,7 +5439,9 @@ class TensorMethods(TensorMembers):
         tensor([-1.,  2.])
         """
     def neg_(self) -> Self:
-        """Return the negative of each element; unsigned integers wrap around.
+        """Write the result of `Tensor.neg` into the tensor, in place, and return it.
+
+        `Tensor.neg`: return the negative of each element; unsigned integers wrap around.
 
         Raises RuntimeError for booleans: use `~`.
 
@@ -4767,13 +5451,19 @@ class TensorMethods(TensorMembers):
     def negative(self) -> Self:
         """Return the negative of each element; unsigned integers wrap around.
 
+        An alias of `Tensor.neg`.
+
         Raises RuntimeError for booleans: use `~`.
 
         >>> -tl.tensor([1.0, -2.0])
         tensor([-1.,  2.])
         """
     def negative_(self) -> Self:
-        """Return the negative of each element; unsigned integers wrap around.
+        """Write the result of `Tensor.neg` into the tensor, in place, and return it.
+
+        An alias of `Tensor.neg_`.
+
+        `Tensor.neg`: return the negative of each element; unsigned integers wrap around.
 
         Raises RuntimeError for booleans: use `~`.
 
@@ -4806,6 +5496,13 @@ class TensorMethods(TensorMembers):
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
+        Args:
+            dtype: The dtype of the result.
+            device: The device of the result, by default that of the operands or the default device.
+            requires_grad: Whether gradients are recorded for the result.
+            layout: Must be `tensorlike.strided`, the default.
+            pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+
         >>> tl.tensor([5]).new_empty(2, 0).shape
         tensorlike.Size([2, 0])
         """
@@ -4815,6 +5512,13 @@ class TensorMethods(TensorMembers):
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
+        Args:
+            dtype: The dtype of the result.
+            device: The device of the result, by default that of the operands or the default device.
+            requires_grad: Whether gradients are recorded for the result.
+            layout: Must be `tensorlike.strided`, the default.
+            pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+
         >>> tl.tensor([1]).new_empty_strided((2, 3), (1, 2)).dtype
         tensorlike.int64
         """
@@ -4822,6 +5526,13 @@ class TensorMethods(TensorMembers):
         """Return a tensor of the shape `size` filled with `fill_value`, of the dtype and device of this tensor.
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+        Args:
+            dtype: The dtype of the result.
+            device: The device of the result, by default that of the operands or the default device.
+            requires_grad: Whether gradients are recorded for the result.
+            layout: Must be `tensorlike.strided`, the default.
+            pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
 
         >>> tl.tensor([5]).new_full((2,), 7)
         tensor([7, 7])
@@ -4834,6 +5545,13 @@ class TensorMethods(TensorMembers):
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
+        Args:
+            dtype: The dtype of the result.
+            device: The device of the result, by default that of the operands or the default device.
+            requires_grad: Whether gradients are recorded for the result.
+            layout: Must be `tensorlike.strided`, the default.
+            pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+
         >>> tl.tensor([5]).new_ones(2)
         tensor([1, 1])
         """
@@ -4841,6 +5559,13 @@ class TensorMethods(TensorMembers):
         """Return a copy of `data` with the dtype and device of this tensor unless others are given.
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+        Args:
+            dtype: The dtype of the result.
+            device: The device of the result, by default that of the operands or the default device.
+            requires_grad: Whether gradients are recorded for the result.
+            layout: Must be `tensorlike.strided`, the default.
+            pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
 
         >>> tl.tensor([5.0]).new_tensor([1, 2])
         tensor([1., 2.])
@@ -4853,6 +5578,13 @@ class TensorMethods(TensorMembers):
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
+        Args:
+            dtype: The dtype of the result.
+            device: The device of the result, by default that of the operands or the default device.
+            requires_grad: Whether gradients are recorded for the result.
+            layout: Must be `tensorlike.strided`, the default.
+            pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+
         >>> tl.tensor([1]).new_zeros(2)
         tensor([0, 0])
         """
@@ -4860,24 +5592,26 @@ class TensorMethods(TensorMembers):
     def nextafter(self, other: Tensor) -> Self: ...
     @overload
     def nextafter(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the floating-point number next to each element of `input`, in the direction of `other`.
+        """Return the floating-point number next to each element of `self`, in the direction of `other`.
 
         Both broadcast.
         Raises NotImplementedError for other than floating-point elements.
 
-        >>> tl.nextafter(tl.tensor([1.0]), tl.tensor([2.0])) > 1
+        >>> tl.tensor([1.0]).nextafter(tl.tensor([2.0])) > 1
         tensor([True])
         """
     @overload
     def nextafter_(self, other: Tensor) -> Self: ...
     @overload
     def nextafter_(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the floating-point number next to each element of `input`, in the direction of `other`.
+        """Write the result of `Tensor.nextafter` into the tensor, in place, and return it.
+
+        `Tensor.nextafter`: return the floating-point number next to each element of `self`, in the direction of `other`.
 
         Both broadcast.
         Raises NotImplementedError for other than floating-point elements.
 
-        >>> tl.nextafter(tl.tensor([1.0]), tl.tensor([2.0])) > 1
+        >>> tl.tensor([1.0]).nextafter_(tl.tensor([2.0])) > 1
         tensor([True])
         """
     @overload
@@ -4888,10 +5622,13 @@ class TensorMethods(TensorMembers):
     def nonzero(self, *, out: Tensor | SupportsTorchFunction | None = None, as_tuple: Literal[False] = False) -> Any:
         """Return the indices of the elements that are not zero, one in a row; as a tuple, one tensor for each dimension.
 
-        >>> tl.nonzero(tl.tensor([0, 1, 2]))
+        Args:
+            as_tuple: Whether to return a tuple with the indices of each dimension.
+
+        >>> tl.tensor([0, 1, 2]).nonzero()
         tensor([[1],
                 [2]])
-        >>> tl.nonzero(tl.tensor([0, 1, 2]), as_tuple=True)
+        >>> tl.tensor([0, 1, 2]).nonzero(as_tuple=True)
         (tensor([1, 2]),)
         """
     @overload
@@ -4902,7 +5639,7 @@ class TensorMethods(TensorMembers):
 
         Raises RuntimeError for a negative `size`.
 
-        >>> tl.nonzero_static(tl.tensor([0, 1, 2]), size=3)
+        >>> tl.tensor([0, 1, 2]).nonzero_static(size=3)
         tensor([[ 1],
                 [ 2],
                 [-1]])
@@ -4916,13 +5653,21 @@ class TensorMethods(TensorMembers):
         "fro" is the same as 2; "nuc" is the sum of the singular values of the matrices along two dimensions. Raises
         RuntimeError for integers and for other strings. Composes the vector norm, and `linalg.svdvals` for "nuc".
 
-        >>> tl.norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+            dtype: The dtype of the result.
+
+        >>> tl.tensor([[3.0, 4.0], [6.0, 8.0]]).norm(dim=1)
         tensor([ 5., 10.])
         """
     def normal_(self, mean: builtins.float = 0, std: builtins.float = 1, *, generator: Generator | None = None) -> Self:
         """Fill the tensor with normally distributed numbers of that mean and standard deviation, and return it.
 
         Raises RuntimeError for a negative `std`, NotImplementedError for an integer or boolean tensor.
+
+        Args:
+            mean: The mean.
+            generator: The source of random numbers; by default that of the device.
 
         >>> tl.empty(2).normal_(3, 0)
         tensor([3., 3.])
@@ -4933,24 +5678,30 @@ class TensorMethods(TensorMembers):
     def not_equal(self, other: Tensor | Number) -> Self: ...
     @overload
     def not_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
+        """Return whether `self` differs from `other`, element by element, with broadcasting; nan differs from itself.
 
-        >>> tl.ne(tl.tensor([1, 2]), 2)
+        An alias of `Tensor.ne`.
+
+        >>> tl.tensor([1, 2]).not_equal(2)
         tensor([ True, False])
         """
     @overload
     def not_equal_(self, other: Tensor | Number) -> Self: ...
     @overload
     def not_equal_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
+        """Write the result of `Tensor.ne` into the tensor, in place, and return it.
 
-        >>> tl.ne(tl.tensor([1, 2]), 2)
+        An alias of `Tensor.ne_`.
+
+        `Tensor.ne`: return whether `self` differs from `other`, element by element, with broadcasting; nan differs from itself.
+
+        >>> tl.tensor([1, 2]).ne(2)
         tensor([ True, False])
         """
     def numel(self) -> builtins.int:
         """Return the number of elements.
 
-        >>> tl.numel(tl.ones(2, 3))
+        >>> tl.ones(2, 3).numel()
         6
         """
     def numpy(self, *, force: builtins.bool = False) -> np.ndarray[Any, Any]:
@@ -4966,11 +5717,11 @@ class TensorMethods(TensorMembers):
     def orgqr(self, input2: Tensor, *, out: Tensor | None = None) -> Self: ...
     @overload
     def orgqr(self, input2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
-        """Return the first n columns of the product of the reflections `input` with the factors `input2`.
+        """Return the first n columns of the product of the reflections `self` with the factors `input2`.
 
         It is `linalg.householder_product` under an older name.
 
-        >>> tl.orgqr(tl.tensor([[5.0], [0.5]]), tl.tensor([1.6]))
+        >>> tl.tensor([[5.0], [0.5]]).orgqr(tl.tensor([1.6]))
         tensor([[-0.6000],
                 [-0.8000]])
         """
@@ -4980,13 +5731,13 @@ class TensorMethods(TensorMembers):
     def ormqr(self, input2: Tensor | SupportsTorchFunction, input3: Tensor | SupportsTorchFunction, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return Q times `input3`, or with `left=False` `input3` times Q, for the product Q of the reflections of `geqrf`.
 
-        `input` of shape (..., m, n) has the vectors, `input2` of shape (..., min(m, n)) their factors, and Q, of shape
+        `self` of shape (..., m, n) has the vectors, `input2` of shape (..., min(m, n)) their factors, and Q, of shape
         (..., m, m), is never made. `transpose` puts the conjugate transpose of Q in its place. Raises RuntimeError for
         shapes that do not fit and different dtypes. Composes `linalg.solve_triangular`.
 
         >>> A = tl.tensor([[3.0, 1.0], [4.0, 2.0]])
         >>> a, tau = tl.geqrf(A)
-        >>> tl.allclose(tl.ormqr(a, tau, A, transpose=True), a.triu(), atol=1e-6)
+        >>> tl.allclose(a.ormqr(tau, A, transpose=True), a.triu(), atol=1e-6)
         True
         """
     @overload
@@ -4997,7 +5748,10 @@ class TensorMethods(TensorMembers):
 
         Raises RuntimeError for anything else than two vectors.
 
-        >>> tl.outer(tl.tensor([1, 2]), tl.tensor([3, 4]))
+        Args:
+            vec2: The second vector, of shape (m,).
+
+        >>> tl.tensor([1, 2]).outer(tl.tensor([3, 4]))
         tensor([[3, 4],
                 [6, 8]])
         """
@@ -5005,7 +5759,7 @@ class TensorMethods(TensorMembers):
     def permute(self, *dims: builtins.int) -> Self: ...
     @overload
     def permute(self, dims: Sequence[builtins.int]) -> Self:
-        """Return a view of `input` with its dimensions in the order `dims`.
+        """Return a view of `self` with its dimensions in the order `dims`.
 
         Raises RuntimeError unless `dims` names every dimension once.
 
@@ -5022,7 +5776,7 @@ class TensorMethods(TensorMembers):
     def pinverse(self, rcond: builtins.float = 1e-15) -> Self:
         """Return the pseudoinverse of a matrix, as `linalg.pinv` does with `rcond` as its relative tolerance.
 
-        >>> tl.pinverse(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        >>> tl.tensor([[2.0, 0.0], [0.0, 4.0]]).pinverse()
         tensor([[0.5000, 0.0000],
                 [0.0000, 0.2500]])
         """
@@ -5036,16 +5790,18 @@ class TensorMethods(TensorMembers):
         tensor([-2.4041])
         """
     def polygamma_(self, n: builtins.int) -> Self:
-        """Return the n-th derivative of the digamma function of each element.
+        """Write the result of `Tensor.polygamma` into the tensor, in place, and return it.
+
+        `Tensor.polygamma`: return the n-th derivative of the digamma function of each element.
 
         Raises RuntimeError for a negative `n`. Needs SciPy.
-        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+        Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
 
-        >>> tl.tensor([1.0]).polygamma(2)
+        >>> tl.tensor([1.0]).polygamma_(2)
         tensor([-2.4041])
         """
     def positive(self) -> Self:
-        """Return `input` itself.
+        """Return `self` itself.
 
         Raises RuntimeError for booleans.
 
@@ -5056,36 +5812,38 @@ class TensorMethods(TensorMembers):
     def pow(self, exponent: Tensor | Number) -> Self: ...
     @overload
     def pow(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return `input` to the power of `exponent`, element by element, with broadcasting.
+        """Return `self` to the power of `exponent`, element by element, with broadcasting.
 
         Integers stay integers; a negative number as exponent raises RuntimeError for them, while negative exponents in a
         tensor give 0, or 1 and -1 where the base is that.
 
-        >>> tl.pow(tl.tensor([1.0, 2.0, 3.0]), 2), 2 ** tl.tensor([0, 1, 2])
+        >>> tl.tensor([1.0, 2.0, 3.0]).pow(2), 2 ** tl.tensor([0, 1, 2])
         (tensor([1., 4., 9.]), tensor([1, 2, 4]))
         """
     @overload
     def pow_(self, exponent: Tensor | Number) -> Self: ...
     @overload
     def pow_(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return `input` to the power of `exponent`, element by element, with broadcasting.
+        """Write the result of `Tensor.pow` into the tensor, in place, and return it.
+
+        `Tensor.pow`: return `self` to the power of `exponent`, element by element, with broadcasting.
 
         Integers stay integers; a negative number as exponent raises RuntimeError for them, while negative exponents in a
         tensor give 0, or 1 and -1 where the base is that.
 
-        >>> tl.pow(tl.tensor([1.0, 2.0, 3.0]), 2), 2 ** tl.tensor([0, 1, 2])
+        >>> tl.tensor([1.0, 2.0, 3.0]).pow_(2), 2 ** tl.tensor([0, 1, 2])
         (tensor([1., 4., 9.]), tensor([1, 2, 4]))
         """
     @overload
     def prelu(self, weight: Tensor) -> Self: ...
     @overload
     def prelu(self, weight: Tensor | SupportsTorchFunction) -> Any:
-        """Return the elements of `input`, negative ones times `weight`: one number, or one for each channel.
+        """Return the elements of `self`, negative ones times `weight`: one number, or one for each channel.
 
         Channels are the second dimension. Raises RuntimeError for another number of elements and for different dtypes.
         Composes `where`.
 
-        >>> tl.prelu(tl.tensor([-2.0, 4.0]), tl.tensor(0.5))
+        >>> tl.tensor([-2.0, 4.0]).prelu(tl.tensor(0.5))
         tensor([-1.,  4.])
         """
     def prod(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Self:
@@ -5093,19 +5851,22 @@ class TensorMethods(TensorMembers):
 
         Integers and booleans are multiplied in int64; `dtype` converts the input first.
 
-        >>> tl.prod(tl.tensor([[1, 2], [3, 4]]), 1)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[1, 2], [3, 4]]).prod(1)
         tensor([ 2, 12])
         """
     @overload
     def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Self: ...
     @overload
     def put(self, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any:
-        """Return `input` with the elements of `source` written at the flat positions in `index`.
+        """Return `self` with the elements of `source` written at the flat positions in `index`.
 
         With `accumulate` they are added, twice where a position is named twice. Raises IndexError for an index out of
         range.
 
-        >>> tl.put(tl.zeros(2, 2), tl.tensor([0, 3]), tl.tensor([5.0, 6.0]))
+        >>> tl.zeros(2, 2).put(tl.tensor([0, 3]), tl.tensor([5.0, 6.0]))
         tensor([[5., 0.],
                 [0., 6.]])
         """
@@ -5113,12 +5874,14 @@ class TensorMethods(TensorMembers):
     def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Self: ...
     @overload
     def put_(self, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any:
-        """Return `input` with the elements of `source` written at the flat positions in `index`.
+        """Write the result of `Tensor.put` into the tensor, in place, and return it.
+
+        `Tensor.put`: return `self` with the elements of `source` written at the flat positions in `index`.
 
         With `accumulate` they are added, twice where a position is named twice. Raises IndexError for an index out of
         range.
 
-        >>> tl.put(tl.zeros(2, 2), tl.tensor([0, 3]), tl.tensor([5.0, 6.0]))
+        >>> tl.zeros(2, 2).put_(tl.tensor([0, 3]), tl.tensor([5.0, 6.0]))
         tensor([[5., 0.],
                 [0., 6.]])
         """
@@ -5128,7 +5891,7 @@ class TensorMethods(TensorMembers):
     def qr(self, some: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
         """Return the factors Q and R of a matrix: the reduced ones of `linalg.qr`, the complete ones unless `some`.
 
-        >>> tl.qr(tl.ones(3, 2), some=False).Q.shape
+        >>> tl.ones(3, 2).qr(some=False).Q.shape
         tensorlike.Size([3, 3])
 
         Same as PyTorch's function of that name, without its warning to use `linalg.qr` instead.
@@ -5143,7 +5906,10 @@ class TensorMethods(TensorMembers):
         Composes `sort` with picking and interpolating. Raises RuntimeError unless the input is float32 or float64 and `q`
         of the same dtype, between 0 and 1.
 
-        >>> tl.quantile(tl.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([1.0, 2.0, 3.0, 4.0]).quantile(0.5)
         tensor(2.5000)
         """
     def rad2deg(self) -> Self:
@@ -5151,15 +5917,17 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.rad2deg(tl.tensor([0.0, 3.1416]))
+        >>> tl.tensor([0.0, 3.1416]).rad2deg()
         tensor([  0.0000, 180.0004])
         """
     def rad2deg_(self) -> Self:
-        """Return each element, an angle in radians, in degrees.
+        """Write the result of `Tensor.rad2deg` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+        `Tensor.rad2deg`: return each element, an angle in radians, in degrees.
 
-        >>> tl.rad2deg(tl.tensor([0.0, 3.1416]))
+        Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
+
+        >>> tl.tensor([0.0, 3.1416]).rad2deg_()
         tensor([  0.0000, 180.0004])
         """
     def random_(self, from_: builtins.int | None = None, to: builtins.int | None = None, *, generator: Generator | None = None) -> Self:
@@ -5169,13 +5937,16 @@ class TensorMethods(TensorMembers):
         floating-point dtype, up to where every integer is exact.
         Raises RuntimeError for a range that is empty or not within the dtype, NotImplementedError for a complex tensor.
 
+        Args:
+            generator: The source of random numbers; by default that of the device.
+
         >>> tl.empty(2).random_(3, 4)
         tensor([3., 3.])
 
         Same as PyTorch's method of that name, with numbers of its own; its `from` cannot be a name in Python.
         """
     def ravel(self) -> Self:
-        """Return the elements of `input` in one dimension: a view where the memory allows it, else a copy.
+        """Return the elements of `self` in one dimension: a view where the memory allows it, else a copy.
 
         >>> tl.ones(2, 2).ravel()
         tensor([1., 1., 1., 1.])
@@ -5185,15 +5956,17 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.reciprocal(tl.tensor([2, 4]))
+        >>> tl.tensor([2.0, 4.0]).reciprocal()
         tensor([0.5000, 0.2500])
         """
     def reciprocal_(self) -> Self:
-        """Return one divided by each element.
+        """Write the result of `Tensor.reciprocal` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.reciprocal`: return one divided by each element.
 
-        >>> tl.reciprocal(tl.tensor([2, 4]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([2.0, 4.0]).reciprocal_()
         tensor([0.5000, 0.2500])
         """
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -5208,21 +5981,29 @@ class TensorMethods(TensorMembers):
         tensor([10., 10.])
         """
     def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(tensor)` after a gradient was accumulated into this leaf."""
+        """Call `hook(tensor)` after a gradient was accumulated into this leaf.
+
+        >>> x = tl.ones(1, requires_grad=True)
+        >>> _ = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+        >>> (x * 3).sum().backward()
+        tensor([3.])
+        """
     def relu(self) -> Self:
         """Rectified linear unit: max(input, 0), element by element.
 
         Works on real numbers of any dtype; raises RuntimeError for booleans.
 
-        >>> tl.relu(tl.tensor([-1.0, 0.0, 2.0]))
+        >>> tl.tensor([-1.0, 0.0, 2.0]).relu()
         tensor([0., 0., 2.])
         """
     def relu_(self) -> Self:
-        """Rectified linear unit: max(input, 0), element by element.
+        """Write the result of `Tensor.relu` into the tensor, in place, and return it.
+
+        `Tensor.relu`: rectified linear unit: max(input, 0), element by element.
 
         Works on real numbers of any dtype; raises RuntimeError for booleans.
 
-        >>> tl.relu(tl.tensor([-1.0, 0.0, 2.0]))
+        >>> tl.tensor([-1.0, 0.0, 2.0]).relu_()
         tensor([0., 0., 2.])
         """
     @overload
@@ -5234,19 +6015,21 @@ class TensorMethods(TensorMembers):
         Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.remainder(tl.tensor([-3.0, 3.0]), 2), tl.tensor([5, -5]) % 3
+        >>> tl.tensor([-3.0, 3.0]).remainder(2), tl.tensor([5, -5]) % 3
         (tensor([1., 1.]), tensor([2, 1]))
         """
     @overload
     def remainder_(self, other: Tensor | Number) -> Self: ...
     @overload
     def remainder_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
+        """Write the result of `Tensor.remainder` into the tensor, in place, and return it.
+
+        `Tensor.remainder`: return the remainder of division with Python's sign, that of `other`, element by element, with broadcasting.
 
         Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.remainder(tl.tensor([-3.0, 3.0]), 2), tl.tensor([5, -5]) % 3
+        >>> tl.tensor([-3.0, 3.0]).remainder_(2), tl.tensor([5, -5]) % 3
         (tensor([1., 1.]), tensor([2, 1]))
         """
     def renorm(self, p: Number, dim: builtins.int, maxnorm: Number) -> Self:
@@ -5287,11 +6070,14 @@ class TensorMethods(TensorMembers):
 
         >>> tl.tensor([1, 2]).repeat_interleave(2)
         tensor([1, 1, 2, 2])
-        >>> tl.repeat_interleave(tl.tensor([5, 6]), tl.tensor([1, 2]))
+        >>> tl.tensor([5, 6]).repeat_interleave(tl.tensor([1, 2]))
         tensor([5, 6, 6])
         """
     def requires_grad_(self, requires_grad: builtins.bool = True) -> Self:
         """Set whether gradients are computed for this leaf; return the tensor.
+
+        Args:
+            requires_grad: Whether gradients are recorded for the result.
 
         >>> tl.ones(2).requires_grad_()
         tensor([1., 1.], requires_grad=True)
@@ -5300,7 +6086,7 @@ class TensorMethods(TensorMembers):
     def reshape(self, *shape: builtins.int) -> Self: ...
     @overload
     def reshape(self, shape: Sequence[builtins.int]) -> Self:
-        """Return the elements of `input` in the shape `shape`: a view where the memory allows it, else a copy.
+        """Return the elements of `self` in the shape `shape`: a view where the memory allows it, else a copy.
 
         One size may be -1: it is inferred from the others. Raises RuntimeError when the sizes do not match.
 
@@ -5324,6 +6110,9 @@ class TensorMethods(TensorMembers):
     def resize(self, sizes: Sequence[builtins.int], /) -> Self:
         """Return this tensor in another shape with as many elements; raises RuntimeError for another number of them.
 
+        Args:
+            sizes: The new shape.
+
         >>> tl.arange(6).resize(2, 3)
         tensor([[0, 1, 2],
                 [3, 4, 5]])
@@ -5338,6 +6127,9 @@ class TensorMethods(TensorMembers):
 
         When the memory does not suffice, this tensor alone moves to larger memory. Raises RuntimeError for a tensor that
         requires grad.
+
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
         >>> tl.tensor([1, 2, 3]).resize_(2)
         tensor([1, 2])
@@ -5360,38 +6152,50 @@ class TensorMethods(TensorMembers):
     def resize_as_(self, the_template: Tensor | SupportsTorchFunction, memory_format: Any = None) -> Any:
         """Give this tensor the shape of another one and return it: the first elements stay, further ones are uninitialised.
 
+        Args:
+            the_template: The tensor whose shape is taken.
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
+
         >>> tl.tensor([1, 2, 3]).resize_as_(tl.ones(2))
         tensor([1, 2])
         """
     def resolve_conj(self) -> Self:
-        """Return `input` itself: no tensor here has a conjugate or negative bit to resolve.
+        """Return `self` itself: no tensor here has a conjugate or negative bit to resolve.
 
-        >>> tl.resolve_conj(tl.tensor([1j]).conj())
+        >>> tl.tensor([1j]).conj().resolve_conj()
         tensor([0.-1.j])
         """
     def resolve_neg(self) -> Self:
-        """Return `input` itself: no tensor here has a conjugate or negative bit to resolve.
+        """Return `self` itself: no tensor here has a conjugate or negative bit to resolve.
 
-        >>> tl.resolve_neg(tl.ones(2))
+        >>> tl.ones(2).resolve_neg()
         tensor([1., 1.])
         """
     def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf in its `grad` when backward passes it."""
+        """Keep the gradient of this non-leaf in its `grad` when backward passes it.
+
+        >>> x = tl.ones(2, requires_grad=True)
+        >>> y = x * 2
+        >>> y.retain_grad()
+        >>> y.sum().backward()
+        >>> y.grad
+        tensor([1., 1.])
+        """
     def roll(self, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = None) -> Self:
-        """Return `input` with its elements shifted along the dimensions `dims`, wrapping around at the ends.
+        """Return `self` with its elements shifted along the dimensions `dims`, wrapping around at the ends.
 
         Without `dims` it is shifted as if it had one dimension. Raises RuntimeError when the numbers of shifts and
         dimensions differ.
 
-        >>> tl.roll(tl.tensor([1, 2, 3]), 1)
+        >>> tl.tensor([1, 2, 3]).roll(1)
         tensor([3, 1, 2])
         """
     def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = ...) -> Self:
-        """Rotate `input` by `k` times 90 degrees in the plane of two dimensions, from the first to the second.
+        """Rotate `self` by `k` times 90 degrees in the plane of two dimensions, from the first to the second.
 
         Raises RuntimeError unless `dims` names two different dimensions.
 
-        >>> tl.rot90(tl.tensor([[1, 2], [3, 4]]))
+        >>> tl.tensor([[1, 2], [3, 4]]).rot90()
         tensor([[2, 4],
                 [1, 3]])
         """
@@ -5402,17 +6206,19 @@ class TensorMethods(TensorMembers):
         raise NotImplementedError with `decimals`.
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.round(tl.tensor([0.5, 1.5, -1.2])), tl.round(tl.tensor([0.1234]), decimals=2)
+        >>> tl.tensor([0.5, 1.5, -1.2]).round(), tl.tensor([0.1234]).round(decimals=2)
         (tensor([ 0.,  2., -1.]), tensor([0.1200]))
         """
     def round_(self, *, decimals: builtins.int = 0) -> Self:
-        """Return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
+        """Write the result of `Tensor.round` into the tensor, in place, and return it.
+
+        `Tensor.round`: return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
 
         With `decimals`, to that many digits after the point, or before it if negative. Integers come back as they are, and
         raise NotImplementedError with `decimals`.
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.round(tl.tensor([0.5, 1.5, -1.2])), tl.round(tl.tensor([0.1234]), decimals=2)
+        >>> tl.tensor([0.5, 1.5, -1.2]).round_(), tl.tensor([0.1234]).round_(decimals=2)
         (tensor([ 0.,  2., -1.]), tensor([0.1200]))
         """
     def rsqrt(self) -> Self:
@@ -5420,27 +6226,32 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.rsqrt(tl.tensor([4.0, 0.25]))
+        >>> tl.tensor([4.0, 0.25]).rsqrt()
         tensor([0.5000, 2.0000])
         """
     def rsqrt_(self) -> Self:
-        """Return the reciprocal of the square root of each element.
+        """Write the result of `Tensor.rsqrt` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.rsqrt`: return the reciprocal of the square root of each element.
 
-        >>> tl.rsqrt(tl.tensor([4.0, 0.25]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([4.0, 0.25]).rsqrt_()
         tensor([0.5000, 2.0000])
         """
     @overload
     def scatter(self, dim: builtins.int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | None = None) -> Self: ...
     @overload
     def scatter(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
-        """Return `input` with the elements of `src`, or a number, written at the indices `index` along `dim`.
+        """Return `self` with the elements of `src`, or a number, written at the indices `index` along `dim`.
 
         `reduce` may be "add" or "multiply". Raises RuntimeError for an index out of range, or shapes or dtypes that do not
         fit.
 
-        >>> tl.scatter(tl.zeros(1, 3), 1, tl.tensor([[0, 2]]), tl.tensor([[5.0, 6.0]]))
+        Args:
+            value: The number that is written.
+
+        >>> tl.zeros(1, 3).scatter(1, tl.tensor([[0, 2]]), tl.tensor([[5.0, 6.0]]))
         tensor([[5., 0., 6.]])
         """
     @overload
@@ -5449,6 +6260,10 @@ class TensorMethods(TensorMembers):
     def scatter_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None) -> Any:
         """Write the elements of `src`, or a number, at the indices `index` along `dim`, and return this tensor.
 
+        Args:
+            value: The number that is written.
+            reduce: How values are combined with those that are there, or with each other.
+
         >>> tl.zeros(1, 3).scatter_(1, tl.tensor([[0, 2]]), 7)
         tensor([[7., 0., 7.]])
         """
@@ -5456,54 +6271,64 @@ class TensorMethods(TensorMembers):
     def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Self: ...
     @overload
     def scatter_add(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction) -> Any:
-        """Return `input` with the elements of `src` added at the indices `index` along `dim`.
+        """Return `self` with the elements of `src` added at the indices `index` along `dim`.
 
         A place named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
         not fit.
 
-        >>> tl.scatter_add(tl.zeros(1, 3), 1, tl.tensor([[0, 0, 2]]), tl.ones(1, 3))
+        >>> tl.zeros(1, 3).scatter_add(1, tl.tensor([[0, 0, 2]]), tl.ones(1, 3))
         tensor([[2., 0., 1.]])
         """
     @overload
     def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Self: ...
     @overload
     def scatter_add_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction) -> Any:
-        """Return `input` with the elements of `src` added at the indices `index` along `dim`.
+        """Write the result of `Tensor.scatter_add` into the tensor, in place, and return it.
+
+        `Tensor.scatter_add`: return `self` with the elements of `src` added at the indices `index` along `dim`.
 
         A place named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
         not fit.
 
-        >>> tl.scatter_add(tl.zeros(1, 3), 1, tl.tensor([[0, 0, 2]]), tl.ones(1, 3))
+        >>> tl.zeros(1, 3).scatter_add_(1, tl.tensor([[0, 0, 2]]), tl.ones(1, 3))
         tensor([[2., 0., 1.]])
         """
     @overload
     def scatter_reduce(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Self: ...
     @overload
     def scatter_reduce(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any:
-        """Reduce the elements of `src` with the same index along `dim`, and write the results to a copy of `input`.
+        """Reduce the elements of `src` with the same index along `dim`, and write the results to a copy of `self`.
 
-        `reduce` is "sum", "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is
+        `reduce` is "sum", "prod", "mean", "amax" or "amin"; the elements of `self` take part unless `include_self` is
         False. Raises RuntimeError for an index out of range, or shapes or dtypes that do not fit.
 
+        Args:
+            index: The indices, of dtype int64.
+
         >>> x = tl.tensor([1.0, 2.0])
-        >>> tl.scatter_reduce(x, 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "amax")
+        >>> x.scatter_reduce(0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "amax")
         tensor([5., 2.])
         """
     @overload
     def scatter_reduce_(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Self: ...
     @overload
     def scatter_reduce_(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any:
-        """Reduce the elements of `src` with the same index along `dim`, and write the results to a copy of `input`.
+        """Write the result of `Tensor.scatter_reduce` into the tensor, in place, and return it.
 
-        `reduce` is "sum", "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is
+        `Tensor.scatter_reduce`: reduce the elements of `src` with the same index along `dim`, and write the results to a copy of `self`.
+
+        `reduce` is "sum", "prod", "mean", "amax" or "amin"; the elements of `self` take part unless `include_self` is
         False. Raises RuntimeError for an index out of range, or shapes or dtypes that do not fit.
 
+        Args:
+            index: The indices, of dtype int64.
+
         >>> x = tl.tensor([1.0, 2.0])
-        >>> tl.scatter_reduce(x, 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "amax")
+        >>> x.scatter_reduce_(0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "amax")
         tensor([5., 2.])
         """
     def select(self, dim: builtins.int, index: builtins.int) -> Self:
-        """Return a view of the slice of `input` at `index` along `dim`, without that dimension.
+        """Return a view of the slice of `self` at `index` along `dim`, without that dimension.
 
         Raises IndexError when the index is out of range.
 
@@ -5514,11 +6339,11 @@ class TensorMethods(TensorMembers):
     def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Self: ...
     @overload
     def select_scatter(self, src: Tensor | SupportsTorchFunction, dim: builtins.int, index: builtins.int) -> Any:
-        """Return a copy of `input` whose slice at `index` along `dim` is `src`.
+        """Return a copy of `self` whose slice at `index` along `dim` is `src`.
 
         Raises IndexError when the index is out of range, and RuntimeError unless `src` has the shape of the slice.
 
-        >>> tl.select_scatter(tl.zeros(2, 2), tl.ones(2), 0, 0)
+        >>> tl.zeros(2, 2).select_scatter(tl.ones(2), 0, 0)
         tensor([[1., 1.],
                 [0., 0.]])
         """
@@ -5536,13 +6361,15 @@ class TensorMethods(TensorMembers):
     def sgn(self) -> Self:
         """Return each element divided by its absolute value, 0 for 0: the sign, defined for complex numbers too.
 
-        >>> tl.sgn(tl.tensor([3 + 4j, 0j]))
+        >>> tl.tensor([3 + 4j, 0j]).sgn()
         tensor([0.6000+0.8000j, 0.0000+0.0000j])
         """
     def sgn_(self) -> Self:
-        """Return each element divided by its absolute value, 0 for 0: the sign, defined for complex numbers too.
+        """Write the result of `Tensor.sgn` into the tensor, in place, and return it.
 
-        >>> tl.sgn(tl.tensor([3 + 4j, 0j]))
+        `Tensor.sgn`: return each element divided by its absolute value, 0 for 0: the sign, defined for complex numbers too.
+
+        >>> tl.tensor([3 + 4j, 0j]).sgn_()
         tensor([0.6000+0.8000j, 0.0000+0.0000j])
         """
     def share_memory_(self) -> Self:
@@ -5557,23 +6384,28 @@ class TensorMethods(TensorMembers):
     def short(self, memory_format: Any = None) -> Self:
         """Return this tensor with dtype `int16`; itself if it has that already.
 
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
+
         >>> tl.tensor([1, 0]).short().dtype
         tensorlike.int16
         """
     def sigmoid(self) -> Self:
-        """Return `1 / (1 + exp(-input))` for each element.
+        """Return `1 / (1 + exp(-self))` for each element.
 
         Integers give the default floating-point dtype.
 
-        >>> tl.sigmoid(tl.tensor([0.0, 100.0]))
+        >>> tl.tensor([0.0, 100.0]).sigmoid()
         tensor([0.5000, 1.0000])
         """
     def sigmoid_(self) -> Self:
-        """Return `1 / (1 + exp(-input))` for each element.
+        """Write the result of `Tensor.sigmoid` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.sigmoid`: return `1 / (1 + exp(-self))` for each element.
 
-        >>> tl.sigmoid(tl.tensor([0.0, 100.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 100.0]).sigmoid_()
         tensor([0.5000, 1.0000])
         """
     def sign(self) -> Self:
@@ -5582,16 +6414,18 @@ class TensorMethods(TensorMembers):
         For complex elements use `sgn`.
         Raises NotImplementedError for complex elements.
 
-        >>> tl.sign(tl.tensor([-2.5, 0.0, 3.0]))
+        >>> tl.tensor([-2.5, 0.0, 3.0]).sign()
         tensor([-1.,  0.,  1.])
         """
     def sign_(self) -> Self:
-        """Return -1, 0 or 1 for each element, in its dtype; the derivative is zero.
+        """Write the result of `Tensor.sign` into the tensor, in place, and return it.
+
+        `Tensor.sign`: return -1, 0 or 1 for each element, in its dtype; the derivative is zero.
 
         For complex elements use `sgn`.
         Raises NotImplementedError for complex elements.
 
-        >>> tl.sign(tl.tensor([-2.5, 0.0, 3.0]))
+        >>> tl.tensor([-2.5, 0.0, 3.0]).sign_()
         tensor([-1.,  0.,  1.])
         """
     def signbit(self) -> Self:
@@ -5599,7 +6433,7 @@ class TensorMethods(TensorMembers):
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.signbit(tl.tensor([-1.0, -0.0, 0.0]))
+        >>> tl.tensor([-1.0, -0.0, 0.0]).signbit()
         tensor([ True,  True, False])
         """
     def sin(self) -> Self:
@@ -5607,31 +6441,35 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.sin(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).sin()
         tensor([0.0000, 0.8415])
         """
     def sin_(self) -> Self:
-        """Return the sine of each element, an angle in radians.
+        """Write the result of `Tensor.sin` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.sin`: return the sine of each element, an angle in radians.
 
-        >>> tl.sin(tl.tensor([0.0, 1.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 1.0]).sin_()
         tensor([0.0000, 0.8415])
         """
     def sinc(self) -> Self:
-        """Return `sin(pi * input) / (pi * input)` for each element, 1 for 0.
+        """Return `sin(pi * self) / (pi * self)` for each element, 1 for 0.
 
         Integers give the default floating-point dtype.
 
-        >>> tl.sinc(tl.tensor([0.0, 0.5, 1.5]))
+        >>> tl.tensor([0.0, 0.5, 1.5]).sinc()
         tensor([ 1.0000,  0.6366, -0.2122])
         """
     def sinc_(self) -> Self:
-        """Return `sin(pi * input) / (pi * input)` for each element, 1 for 0.
+        """Write the result of `Tensor.sinc` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.sinc`: return `sin(pi * self) / (pi * self)` for each element, 1 for 0.
 
-        >>> tl.sinc(tl.tensor([0.0, 0.5, 1.5]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 0.5, 1.5]).sinc_()
         tensor([ 1.0000,  0.6366, -0.2122])
         """
     def sinh(self) -> Self:
@@ -5639,15 +6477,17 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.sinh(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).sinh()
         tensor([0.0000, 1.1752])
         """
     def sinh_(self) -> Self:
-        """Return the hyperbolic sine of each element.
+        """Write the result of `Tensor.sinh` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.sinh`: return the hyperbolic sine of each element.
 
-        >>> tl.sinh(tl.tensor([0.0, 1.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 1.0]).sinh_()
         tensor([0.0000, 1.1752])
         """
     @overload
@@ -5663,10 +6503,10 @@ class TensorMethods(TensorMembers):
     def slice_inverse(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Self: ...
     @overload
     def slice_inverse(self, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Any:
-        """Return the view of the memory of `input` with the geometry of `src`: the tensor that a slice was taken from.
+        """Return the view of the memory of `self` with the geometry of `src`: the tensor that a slice was taken from.
 
         `dim`, `start`, `end` and `step` describe the slice, and are not used. Raises RuntimeError when the memory of
-        `input` is too small.
+        `self` is too small.
 
         >>> x = tl.arange(4)
         >>> x[1:3].slice_inverse(x, 0, 1, 3)
@@ -5676,17 +6516,17 @@ class TensorMethods(TensorMembers):
     def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Self: ...
     @overload
     def slice_scatter(self, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
-        """Return a copy of `input` whose slices from `start` to `end` along `dim`, `step` apart, are those of `src`.
+        """Return a copy of `self` whose slices from `start` to `end` along `dim`, `step` apart, are those of `src`.
 
         Raises RuntimeError unless `src` has the shape of those slices.
 
-        >>> tl.slice_scatter(tl.zeros(4), tl.ones(2), 0, 1, 3)
+        >>> tl.zeros(4).slice_scatter(tl.ones(2), 0, 1, 3)
         tensor([0., 1., 1., 0.])
         """
     def slogdet(self) -> return_types.slogdet[Self]:
         """Return the sign and the logarithm of the absolute value of a determinant, as `linalg.slogdet` does.
 
-        >>> tl.slogdet(tl.eye(2)).logabsdet
+        >>> tl.eye(2).slogdet().logabsdet
         tensor(0.)
         """
     def softmax(self, dim: builtins.int, dtype: Dtype | None = None) -> Self:
@@ -5694,7 +6534,7 @@ class TensorMethods(TensorMembers):
 
         `dtype` converts the input first; without it integers are refused with a NotImplementedError.
 
-        >>> tl.softmax(tl.tensor([0.0, 0.0]), dim=0)
+        >>> tl.tensor([0.0, 0.0]).softmax(dim=0)
         tensor([0.5000, 0.5000])
         """
     def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> return_types.sort[Self]:
@@ -5703,7 +6543,10 @@ class TensorMethods(TensorMembers):
         NaN counts as the largest. Equal elements keep their order, whether `stable` asks for it or not. Complex tensors are
         refused with a RuntimeError.
 
-        >>> tl.sort(tl.tensor([3, 1, 2]), descending=True)
+        Args:
+            descending: Whether the largest element comes first.
+
+        >>> tl.tensor([3, 1, 2]).sort(descending=True)
         tensorlike.return_types.sort(
         values=tensor([3, 2, 1]),
         indices=tensor([0, 2, 1]))
@@ -5726,15 +6569,21 @@ class TensorMethods(TensorMembers):
     def split(self, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Self, ...]:
         """Split this tensor along `dim` into views of one size, except the last, or of given sizes.
 
+        Args:
+            split_size: The size of each part but a smaller last one, or the sizes of all.
+
         >>> tl.arange(5).split([1, 4])
         (tensor([0]), tensor([1, 2, 3, 4]))
         """
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Self, ...]:
-        """Split `input` along `dim` into views of the given sizes.
+        """Split `self` along `dim` into views of the given sizes.
 
         Raises RuntimeError when the sizes do not sum to the size of the dimension.
 
-        >>> tl.split_with_sizes(tl.arange(3), [1, 2])
+        Args:
+            split_sizes: The sizes of all parts.
+
+        >>> tl.arange(3).split_with_sizes([1, 2])
         (tensor([0]), tensor([1, 2]))
         """
     def sqrt(self) -> Self:
@@ -5742,15 +6591,17 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.sqrt(tl.tensor([4.0, 9.0]))
+        >>> tl.tensor([4.0, 9.0]).sqrt()
         tensor([2., 3.])
         """
     def sqrt_(self) -> Self:
-        """Return the square root of each element, nan for a negative real one.
+        """Write the result of `Tensor.sqrt` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.sqrt`: return the square root of each element, nan for a negative real one.
 
-        >>> tl.sqrt(tl.tensor([4.0, 9.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([4.0, 9.0]).sqrt_()
         tensor([2., 3.])
         """
     def square(self) -> Self:
@@ -5758,19 +6609,21 @@ class TensorMethods(TensorMembers):
 
         Booleans give int64; every other dtype stays.
 
-        >>> tl.square(tl.tensor([-2.0, 3.0]))
+        >>> tl.tensor([-2.0, 3.0]).square()
         tensor([4., 9.])
         """
     def square_(self) -> Self:
-        """Return the square of each element.
+        """Write the result of `Tensor.square` into the tensor, in place, and return it.
+
+        `Tensor.square`: return the square of each element.
 
         Booleans give int64; every other dtype stays.
 
-        >>> tl.square(tl.tensor([-2.0, 3.0]))
+        >>> tl.tensor([-2.0, 3.0]).square_()
         tensor([4., 9.])
         """
     def squeeze(self, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None) -> Self:
-        """Return a view of `input` without its dimensions of size 1, or without those of them in `dim`.
+        """Return a view of `self` without its dimensions of size 1, or without those of them in `dim`.
 
         >>> tl.ones(1, 2, 1).squeeze().shape, tl.ones(1, 2, 1).squeeze(0).shape
         (tensorlike.Size([2]), tensorlike.Size([2, 1]))
@@ -5784,7 +6637,12 @@ class TensorMethods(TensorMembers):
     def std(self, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Self:
         """Return the standard deviation over the dimensions `dim`, or over all: the square root of `var`.
 
-        >>> tl.std(tl.tensor([[1.0, 3.0], [2.0, 2.0]]), dim=1)
+        Args:
+            unbiased: False is `correction=0`, True is `correction=1`.
+            keepdim: Whether reduced dimensions are kept with size 1.
+            correction: The number by which the divisor is less than the number of elements; 1 is Bessel's correction.
+
+        >>> tl.tensor([[1.0, 3.0], [2.0, 2.0]]).std(dim=1)
         tensor([1.4142, 0.0000])
         """
     @overload
@@ -5809,7 +6667,7 @@ class TensorMethods(TensorMembers):
                 last dimension of size 2.
             align_to_window: whether frames begin where the window does, only without `center`.
 
-        >>> tl.stft(tl.tensor([1.0, 2.0, 3.0, 4.0]), 2, 2, center=False, return_complex=True)
+        >>> tl.tensor([1.0, 2.0, 3.0, 4.0]).stft(2, 2, center=False, return_complex=True)
         tensor([[ 3.+0.j,  7.+0.j],
                 [-1.+0.j, -1.+0.j]])
         """
@@ -5854,44 +6712,52 @@ class TensorMethods(TensorMembers):
     def sub(self, other: Tensor | Number, *, alpha: Number = 1) -> Self: ...
     @overload
     def sub(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
-        """Return `input - alpha * other`, element by element, with broadcasting.
+        """Return `self - alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
 
-        >>> tl.sub(tl.tensor([5, 6]), 2)
+        >>> tl.tensor([5, 6]).sub(2)
         tensor([3, 4])
         """
     @overload
     def sub_(self, other: Tensor | Number, *, alpha: Number = 1) -> Self: ...
     @overload
     def sub_(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
-        """Return `input - alpha * other`, element by element, with broadcasting.
+        """Write the result of `Tensor.sub` into the tensor, in place, and return it.
+
+        `Tensor.sub`: return `self - alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
 
-        >>> tl.sub(tl.tensor([5, 6]), 2)
+        >>> tl.tensor([5, 6]).sub_(2)
         tensor([3, 4])
         """
     @overload
     def subtract(self, other: Tensor | Number, *, alpha: Number = 1) -> Self: ...
     @overload
     def subtract(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
-        """Return `input - alpha * other`, element by element, with broadcasting.
+        """Return `self - alpha * other`, element by element, with broadcasting.
+
+        An alias of `Tensor.sub`.
 
         The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
 
-        >>> tl.sub(tl.tensor([5, 6]), 2)
+        >>> tl.tensor([5, 6]).subtract(2)
         tensor([3, 4])
         """
     @overload
     def subtract_(self, other: Tensor | Number, *, alpha: Number = 1) -> Self: ...
     @overload
     def subtract_(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
-        """Return `input - alpha * other`, element by element, with broadcasting.
+        """Write the result of `Tensor.sub` into the tensor, in place, and return it.
+
+        An alias of `Tensor.sub_`.
+
+        `Tensor.sub`: return `self - alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
 
-        >>> tl.sub(tl.tensor([5, 6]), 2)
+        >>> tl.tensor([5, 6]).subtract_(2)
         tensor([3, 4])
         """
     def sum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Self:
@@ -5899,7 +6765,10 @@ class TensorMethods(TensorMembers):
 
         Integers and booleans are summed in int64, half precision in float32; `dtype` converts the input first.
 
-        >>> tl.sum(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[1.0, 2.0], [3.0, 4.0]]).sum(dim=0)
         tensor([4., 6.])
         """
     @overload
@@ -5921,13 +6790,17 @@ class TensorMethods(TensorMembers):
 
         U and V are reduced if `some`, and zeros without `compute_uv`.
 
-        >>> tl.svd(tl.ones(3, 2)).V.shape
+        >>> tl.ones(3, 2).svd().V.shape
         tensorlike.Size([2, 2])
 
         Same as PyTorch's function of that name, without its warning to use `linalg.svd` instead.
         """
     def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Self:
-        """Return a view of `input` with two dimensions exchanged, as `transpose` does.
+        """Return a view of `self` with two dimensions exchanged, as `transpose` does.
+
+        Args:
+            axis0: The first of the two dimensions that are exchanged.
+            axis1: The second of the two dimensions that are exchanged.
 
         >>> tl.ones(2, 3).swapaxes(0, 1).shape
         tensorlike.Size([3, 2])
@@ -5935,17 +6808,29 @@ class TensorMethods(TensorMembers):
     def swapaxes_(self, axis0: builtins.int, axis1: builtins.int) -> Self:
         """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
 
+        Args:
+            axis0: The first of the two dimensions that are exchanged.
+            axis1: The second of the two dimensions that are exchanged.
+
         >>> tl.ones(2, 3).swapaxes_(0, 1).shape
         tensorlike.Size([3, 2])
         """
     def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Self:
-        """Return a view of `input` with two dimensions exchanged, as `transpose` does.
+        """Return a view of `self` with two dimensions exchanged, as `transpose` does.
+
+        Args:
+            dim0: The first of the two dimensions that are exchanged.
+            dim1: The second of the two dimensions that are exchanged.
 
         >>> tl.ones(2, 3).swapdims(0, 1).shape
         tensorlike.Size([3, 2])
         """
     def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
         """Exchange two dimensions of this tensor, and return it, as `transpose_` does.
+
+        Args:
+            dim0: The first of the two dimensions that are exchanged.
+            dim1: The second of the two dimensions that are exchanged.
 
         >>> tl.ones(2, 3).swapdims_(0, 1).shape
         tensorlike.Size([3, 2])
@@ -5968,23 +6853,23 @@ class TensorMethods(TensorMembers):
     def take(self, index: Tensor) -> Self: ...
     @overload
     def take(self, index: Tensor | SupportsTorchFunction) -> Any:
-        """Return the elements of the flattened `input` selected by `index`; negative indices count from the end.
+        """Return the elements of the flattened `self` selected by `index`; negative indices count from the end.
 
         Raises IndexError for an index out of range, and RuntimeError unless `index` is int64.
 
-        >>> tl.take(tl.tensor([[1, 2], [3, 4]]), tl.tensor([0, 3]))
+        >>> tl.tensor([[1, 2], [3, 4]]).take(tl.tensor([0, 3]))
         tensor([1, 4])
         """
     @overload
     def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Self: ...
     @overload
     def take_along_dim(self, indices: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
-        """Return the elements of `input` selected by `indices` along `dim`; the other dimensions broadcast.
+        """Return the elements of `self` selected by `indices` along `dim`; the other dimensions broadcast.
 
         Without `dim` the input is flattened. Raises RuntimeError when the numbers of dimensions differ.
 
         >>> x = tl.tensor([[3, 1], [2, 4]])
-        >>> tl.take_along_dim(x, tl.tensor([[0]]), 1)
+        >>> x.take_along_dim(tl.tensor([[0]]), 1)
         tensor([[3],
                 [2]])
         """
@@ -5993,15 +6878,17 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.tan(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).tan()
         tensor([0.0000, 1.5574])
         """
     def tan_(self) -> Self:
-        """Return the tangent of each element, an angle in radians.
+        """Write the result of `Tensor.tan` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.tan`: return the tangent of each element, an angle in radians.
 
-        >>> tl.tan(tl.tensor([0.0, 1.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 1.0]).tan_()
         tensor([0.0000, 1.5574])
         """
     def tanh(self) -> Self:
@@ -6009,28 +6896,35 @@ class TensorMethods(TensorMembers):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.tanh(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).tanh()
         tensor([0.0000, 0.7616])
         """
     def tanh_(self) -> Self:
-        """Return the hyperbolic tangent of each element.
+        """Write the result of `Tensor.tanh` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.tanh`: return the hyperbolic tangent of each element.
 
-        >>> tl.tanh(tl.tensor([0.0, 1.0]))
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([0.0, 1.0]).tanh_()
         tensor([0.0000, 0.7616])
         """
     @overload
     def tensor_split(self, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> builtins.tuple[Self, ...]: ...
     @overload
     def tensor_split(self, indices_or_sections: Tensor | SupportsTorchFunction | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> Any:
-        """Split `input` along `dim` into a number of views, or at the given indices.
+        """Split `self` along `dim` into a number of views, or at the given indices.
 
         Raises RuntimeError for fewer than one part.
 
-        >>> tl.tensor_split(tl.arange(5), 2)
+        Args:
+            indices_or_sections: The number of equal parts, or the indices at which they begin.
+            indices: The indices, of an integer dtype.
+            sections: The number of equal parts.
+
+        >>> tl.arange(5).tensor_split(2)
         (tensor([0, 1, 2]), tensor([3, 4]))
-        >>> tl.tensor_split(tl.arange(5), (1, 4))
+        >>> tl.arange(5).tensor_split((1, 4))
         (tensor([0]), tensor([1, 2, 3]), tensor([4]))
         """
     @overload
@@ -6056,11 +6950,17 @@ class TensorMethods(TensorMembers):
         Takes `to(dtype)`, `to(device, dtype)`, `to(other)` and the keywords `dtype`, `device`, `non_blocking`, `copy` and
         `memory_format`.
 
+        Args:
+            tensor: The other tensor.
+
         >>> tl.tensor([1, 2]).to(tl.float32)
         tensor([1., 2.])
         """
     def to_dense(self, dtype: Any = None, *, masked_grad: builtins.bool | None = None) -> Self:
         """Return the tensor itself, which is stored whole, or a copy of another dtype.
+
+        Args:
+            masked_grad: Accepted as in PyTorch, without effect.
 
         >>> tl.ones(2).to_dense()
         tensor([1., 1.])
@@ -6070,6 +6970,10 @@ class TensorMethods(TensorMembers):
 
         `sparse_dim` dimensions are stored by coordinates, all of them unless given; the others whole, as far as there is an
         element that is not zero. Raises NotImplementedError for a `layout` other than `sparse_coo`.
+
+        Args:
+            blocksize: Must be None.
+            dense_dim: The number of dense dimensions.
 
         >>> tl.tensor([0.0, 3.0]).to_sparse()
         tensor(indices=tensor([[1]]),
@@ -6093,7 +6997,11 @@ class TensorMethods(TensorMembers):
 
         NaN counts as the largest. Raises RuntimeError when there are fewer than `k`, and for boolean and complex tensors.
 
-        >>> tl.topk(tl.tensor([1.0, 4.0, 2.0, 3.0]), 2)
+        Args:
+            largest: Whether the largest elements are returned, not the smallest.
+            sorted: Whether the elements are returned in order.
+
+        >>> tl.tensor([1.0, 4.0, 2.0, 3.0]).topk(2)
         tensorlike.return_types.topk(
         values=tensor([4., 3.]),
         indices=tensor([1, 3]))
@@ -6103,17 +7011,25 @@ class TensorMethods(TensorMembers):
 
         Raises RuntimeError for other than two dimensions.
 
-        >>> tl.trace(tl.tensor([[1, 2], [3, 4]]))
+        >>> tl.tensor([[1, 2], [3, 4]]).trace()
         tensor(5)
         """
     def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Self:
-        """Return a view of `input` with two dimensions exchanged.
+        """Return a view of `self` with two dimensions exchanged.
+
+        Args:
+            dim0: The first of the two dimensions that are exchanged.
+            dim1: The second of the two dimensions that are exchanged.
 
         >>> tl.ones(2, 3).transpose(0, 1).shape
         tensorlike.Size([3, 2])
         """
     def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
         """Exchange two dimensions of this tensor, and return it.
+
+        Args:
+            dim0: The first of the two dimensions that are exchanged.
+            dim1: The second of the two dimensions that are exchanged.
 
         >>> tl.ones(2, 3).transpose_(0, 1).shape
         tensorlike.Size([3, 2])
@@ -6124,45 +7040,55 @@ class TensorMethods(TensorMembers):
     def triangular_solve(self, A: Tensor | SupportsTorchFunction, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
         """Return the solution X of A X = b for triangular matrices A, or for their transposes, and a copy of A.
 
-        >>> tl.triangular_solve(tl.tensor([[3.0], [4.0]]), tl.tensor([[1.0, 1.0], [0.0, 2.0]])).solution
+        Args:
+            A: The matrix, or a batch of matrices of shape (..., m, n).
+            upper: Whether the triangle above the diagonal is meant, not the one below.
+            transpose: Whether to solve with the transpose of the matrix.
+            unitriangular: Whether the diagonal is taken to be 1.
+
+        >>> tl.tensor([[3.0], [4.0]]).triangular_solve(tl.tensor([[1.0, 1.0], [0.0, 2.0]])).solution
         tensor([[1.],
                 [2.]])
 
         Same as PyTorch's function of that name, without its warning to use `linalg.solve_triangular` instead.
         """
     def tril(self, diagonal: builtins.int = 0) -> Self:
-        """Return the matrices in the last two dimensions of `input` with zeros above a diagonal (0 is the main one).
+        """Return the matrices in the last two dimensions of `self` with zeros above a diagonal (0 is the main one).
 
         Raises RuntimeError for fewer than two dimensions.
 
-        >>> tl.tril(tl.ones(2, 2))
+        >>> tl.ones(2, 2).tril()
         tensor([[1., 0.],
                 [1., 1.]])
         """
     def tril_(self, diagonal: builtins.int = 0) -> Self:
-        """Return the matrices in the last two dimensions of `input` with zeros above a diagonal (0 is the main one).
+        """Write the result of `Tensor.tril` into the tensor, in place, and return it.
+
+        `Tensor.tril`: return the matrices in the last two dimensions of `self` with zeros above a diagonal (0 is the main one).
 
         Raises RuntimeError for fewer than two dimensions.
 
-        >>> tl.tril(tl.ones(2, 2))
+        >>> tl.ones(2, 2).tril_()
         tensor([[1., 0.],
                 [1., 1.]])
         """
     def triu(self, diagonal: builtins.int = 0) -> Self:
-        """Return the matrices in the last two dimensions of `input` with zeros below a diagonal (0 is the main one).
+        """Return the matrices in the last two dimensions of `self` with zeros below a diagonal (0 is the main one).
 
         Raises RuntimeError for fewer than two dimensions.
 
-        >>> tl.triu(tl.ones(2, 2))
+        >>> tl.ones(2, 2).triu()
         tensor([[1., 1.],
                 [0., 1.]])
         """
     def triu_(self, diagonal: builtins.int = 0) -> Self:
-        """Return the matrices in the last two dimensions of `input` with zeros below a diagonal (0 is the main one).
+        """Write the result of `Tensor.triu` into the tensor, in place, and return it.
+
+        `Tensor.triu`: return the matrices in the last two dimensions of `self` with zeros below a diagonal (0 is the main one).
 
         Raises RuntimeError for fewer than two dimensions.
 
-        >>> tl.triu(tl.ones(2, 2))
+        >>> tl.ones(2, 2).triu_()
         tensor([[1., 1.],
                 [0., 1.]])
         """
@@ -6170,22 +7096,24 @@ class TensorMethods(TensorMembers):
     def true_divide(self, other: Tensor | Number) -> Self: ...
     @overload
     def true_divide(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the quotient of `input` and `other`, element by element, with broadcasting: `div` without rounding.
+        """Return the quotient of `self` and `other`, element by element, with broadcasting: `div` without rounding.
 
         Integers give the default floating-point dtype.
 
-        >>> tl.true_divide(tl.tensor([1, 2]), 4)
+        >>> tl.tensor([1.0, 2.0]).true_divide(4)
         tensor([0.2500, 0.5000])
         """
     @overload
     def true_divide_(self, other: Tensor | Number) -> Self: ...
     @overload
     def true_divide_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the quotient of `input` and `other`, element by element, with broadcasting: `div` without rounding.
+        """Write the result of `Tensor.true_divide` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype.
+        `Tensor.true_divide`: return the quotient of `self` and `other`, element by element, with broadcasting: `div` without rounding.
 
-        >>> tl.true_divide(tl.tensor([1, 2]), 4)
+        Raises RuntimeError for integers.
+
+        >>> tl.tensor([1.0, 2.0]).true_divide_(4)
         tensor([0.2500, 0.5000])
         """
     def trunc(self) -> Self:
@@ -6193,15 +7121,17 @@ class TensorMethods(TensorMembers):
 
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.trunc(tl.tensor([1.7, -1.7]))
+        >>> tl.tensor([1.7, -1.7]).trunc()
         tensor([ 1., -1.])
         """
     def trunc_(self) -> Self:
-        """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
+        """Write the result of `Tensor.trunc` into the tensor, in place, and return it.
+
+        `Tensor.trunc`: return each element rounded towards zero; integers come back as they are, and the derivative is zero.
 
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.trunc(tl.tensor([1.7, -1.7]))
+        >>> tl.tensor([1.7, -1.7]).trunc_()
         tensor([ 1., -1.])
         """
     @overload
@@ -6211,6 +7141,9 @@ class TensorMethods(TensorMembers):
         """Return the name of this tensor's type, or this tensor with another dtype.
 
         Takes dtypes, the legacy types and their names: `x.type(tl.DoubleTensor)`, `x.type("torch.DoubleTensor")`.
+
+        Args:
+            non_blocking: Whether a copy between devices may go on after the call.
 
         >>> tl.ones(2).type()
         'tensorlike.FloatTensor'
@@ -6231,11 +7164,11 @@ class TensorMethods(TensorMembers):
 
         Raises IndexError for a tensor without dimensions.
 
-        >>> tl.unbind(tl.tensor([[1, 2], [3, 4]]))
+        >>> tl.tensor([[1, 2], [3, 4]]).unbind()
         (tensor([1, 2]), tensor([3, 4]))
         """
     def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Self:
-        """Return a view of `input` with dimension `dim` split into several of the given sizes, one of which may be -1.
+        """Return a view of `self` with dimension `dim` split into several of the given sizes, one of which may be -1.
 
         Raises RuntimeError unless their product is the size of the dimension.
 
@@ -6249,6 +7182,9 @@ class TensorMethods(TensorMembers):
 
         Raises RuntimeError when `size` is larger than the dimension, or `step` is not positive.
 
+        Args:
+            dimension: The dimension along which the windows lie.
+
         >>> tl.arange(4).unfold(0, 2, 1)
         tensor([[0, 1],
                 [1, 2],
@@ -6259,6 +7195,11 @@ class TensorMethods(TensorMembers):
 
         Raises RuntimeError for a range that is empty, too wide for the dtype or not finite, NotImplementedError for an
         integer or boolean tensor.
+
+        Args:
+            from_: The ends of the range.
+            to: The ends of the range.
+            generator: The source of random numbers; by default that of the device.
 
         >>> tl.empty(2).uniform_(3, 3)
         tensor([3., 3.])
@@ -6275,7 +7216,7 @@ class TensorMethods(TensorMembers):
         Every NaN is distinct. The order is ascending whether `sorted` asks for it or not. The result has no derivative.
         Complex tensors are refused with a NotImplementedError.
 
-        >>> tl.unique(tl.tensor([3, 1, 2, 1]), return_counts=True)
+        >>> tl.tensor([3, 1, 2, 1]).unique(return_counts=True)
         (tensor([1, 2, 3]), tensor([2, 1, 1]))
         """
     @overload
@@ -6287,35 +7228,50 @@ class TensorMethods(TensorMembers):
         With `return_inverse` also the index of each element in the result; with `return_counts`, the lengths of the runs.
         The result has no derivative. Complex tensors are refused with a NotImplementedError.
 
-        >>> tl.unique_consecutive(tl.tensor([1, 1, 2, 2, 1]))
+        >>> tl.tensor([1, 1, 2, 2, 1]).unique_consecutive()
         tensor([1, 2, 1])
         """
     def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Self, ...]:
         """Return the parts that `chunk` returns, each in its own memory, so that it can be written to.
 
-        >>> tl.unsafe_chunk(tl.arange(3), 2)
+        Args:
+            chunks: The number of parts.
+            dim: The dimension, counted from the end if negative.
+
+        >>> tl.arange(3).unsafe_chunk(2)
         (tensor([0, 1]), tensor([2]))
         """
     def unsafe_split(self, split_size: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Self, ...]:
         """Return the parts that `split` returns, each in its own memory, so that it can be written to.
 
-        >>> tl.unsafe_split(tl.arange(3), 2)
+        Args:
+            split_size: The size of each part but a smaller last one, or the sizes of all.
+            dim: The dimension, counted from the end if negative.
+
+        >>> tl.arange(3).unsafe_split(2)
         (tensor([0, 1]), tensor([2]))
         """
     def unsafe_split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Self, ...]:
         """Return the parts that `split_with_sizes` returns, each in its own memory, so that it can be written to.
 
-        >>> tl.unsafe_split_with_sizes(tl.arange(3), [1, 2])
+        Args:
+            split_sizes: The sizes of all parts.
+            dim: The dimension, counted from the end if negative.
+
+        >>> tl.arange(3).unsafe_split_with_sizes([1, 2])
         (tensor([0]), tensor([1, 2]))
         """
     def unsqueeze(self, dim: builtins.int) -> Self:
-        """Return a view of `input` with a dimension of size 1 inserted before dimension `dim`.
+        """Return a view of `self` with a dimension of size 1 inserted before dimension `dim`.
 
         >>> tl.ones(2).unsqueeze(0).shape, tl.ones(2).unsqueeze(-1).shape
         (tensorlike.Size([1, 2]), tensorlike.Size([2, 1]))
         """
     def unsqueeze_(self, dim: builtins.int) -> Self:
         """Insert a dimension of size 1 into this tensor, and return it.
+
+        Args:
+            dim: The dimension, counted from the end if negative.
 
         >>> tl.ones(2).unsqueeze_(0)
         tensor([[1., 1.]])
@@ -6336,7 +7292,10 @@ class TensorMethods(TensorMembers):
         `correction` is 1 unless given; `unbiased` (which may stand in the place of `dim`) is the older form, True for 1 and
         False for 0. The variance of complex numbers is real. Raises RuntimeError for integers.
 
-        >>> tl.var(tl.tensor([1.0, 2.0, 3.0, 4.0]), correction=0)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([1.0, 2.0, 3.0, 4.0]).var(correction=0)
         tensor(1.2500)
         """
     @overload
@@ -6347,7 +7306,10 @@ class TensorMethods(TensorMembers):
 
         Raises RuntimeError for anything else than two vectors of one length and dtype.
 
-        >>> tl.vdot(tl.tensor([1j]), tl.tensor([1j]))
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([1j]).vdot(tl.tensor([1j]))
         tensor(1.+0.j)
         """
     @overload
@@ -6360,6 +7322,9 @@ class TensorMethods(TensorMembers):
 
         One size may be -1: it is inferred from the others. Raises RuntimeError when the sizes do not match, or when no view
         of that shape exists; `reshape` makes a copy then.
+
+        Args:
+            size: The shape of the result.
 
         >>> tl.arange(4).view(2, -1)
         tensor([[0, 1],
@@ -6378,9 +7343,12 @@ class TensorMethods(TensorMembers):
                 [2, 3]])
         """
     def vsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Self, ...]:
-        """Split `input` along its first dimension: evenly, or at given indices.
+        """Split `self` along its first dimension: evenly, or at given indices.
 
-        >>> tl.vsplit(tl.tensor([[1, 2], [3, 4]]), 2)
+        Args:
+            indices_or_sections: The number of equal parts, or the indices at which they begin.
+
+        >>> tl.tensor([[1, 2], [3, 4]]).vsplit(2)
         (tensor([[1, 2]]), tensor([[3, 4]]))
         """
     @overload
@@ -6396,26 +7364,28 @@ class TensorMethods(TensorMembers):
     def xlogy(self, other: Tensor | Number) -> Self: ...
     @overload
     def xlogy(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
+        """Return `self * log(other)`, and 0 where `self` is 0, element by element, with broadcasting.
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.xlogy(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 2.0]).xlogy(tl.tensor([0.0, 1.0]))
         tensor([0., 0.])
         """
     @overload
     def xlogy_(self, other: Tensor | Number) -> Self: ...
     @overload
     def xlogy_(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
+        """Write the result of `Tensor.xlogy` into the tensor, in place, and return it.
 
-        Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
+        `Tensor.xlogy`: return `self * log(other)`, and 0 where `self` is 0, element by element, with broadcasting.
 
-        >>> tl.xlogy(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
+        Raises RuntimeError for integers. Raises NotImplementedError for complex elements.
+
+        >>> tl.tensor([0.0, 2.0]).xlogy_(tl.tensor([0.0, 1.0]))
         tensor([0., 0.])
         """
     def zero_(self) -> Self:
-        """Write zeros to all elements of `input`, and return it.
+        """Write zeros to all elements of `self`, and return it.
 
         >>> tl.ones(2).zero_()
         tensor([0., 0.])
@@ -6424,31 +7394,63 @@ class TensorMethods(TensorMembers):
 class PlainResults(Tensor):
     @property
     def data(self) -> Tensor:
-        """The same memory without history; the graph does not notice writes to it."""
+        """The same memory without history; the graph does not notice writes to it.
+
+        >>> x = tl.ones(2, requires_grad=True)
+        >>> x.data[0] = 5
+        >>> x
+        tensor([5., 1.], requires_grad=True)
+        """
     @data.setter
     def data(self, value: Any) -> None: ...
     @property
     def real(self) -> Tensor:
-        """The real parts, a view of a complex tensor; a real tensor itself."""
+        """The real parts, a view of a complex tensor; a real tensor itself.
+
+        >>> tl.tensor([1 + 2j]).real
+        tensor([1.])
+        """
     @real.setter
     def real(self, value: Any) -> None: ...
     @property
     def imag(self) -> Tensor:
-        """The imaginary parts, a view; RuntimeError for a real tensor."""
+        """The imaginary parts, a view; RuntimeError for a real tensor.
+
+        >>> tl.tensor([1 + 2j]).imag
+        tensor([2.])
+        """
     @imag.setter
     def imag(self, value: Any) -> None: ...
     @property
     def T(self) -> Tensor:
-        """A view with the dimensions in reverse order; meant for matrices, and deprecated for other than two dimensions."""
+        """A view with the dimensions in reverse order; meant for matrices, and deprecated for other than two dimensions.
+
+        >>> tl.ones(2, 3).T.shape
+        tensorlike.Size([3, 2])
+        """
     @property
     def mT(self) -> Tensor:
-        """A view with the last two dimensions exchanged."""
+        """A view with the last two dimensions exchanged.
+
+        >>> tl.ones(4, 2, 3).mT.shape
+        tensorlike.Size([4, 3, 2])
+        """
     @property
     def mH(self) -> Tensor:
-        """The matrices in the last two dimensions, transposed and conjugated."""
+        """The matrices in the last two dimensions, transposed and conjugated.
+
+        >>> tl.tensor([[1j, 2.0]]).mH
+        tensor([[0.-1.j],
+                [2.-0.j]])
+        """
     @property
     def H(self) -> Tensor:
-        """This matrix transposed and conjugated."""
+        """This matrix transposed and conjugated.
+
+        >>> tl.tensor([[1j, 2.0]]).H
+        tensor([[0.-1.j],
+                [2.-0.j]])
+        """
     def __iter__(self) -> Iterator[Tensor]: ...
     def to_device(self, device: Device | builtins.str, /, *, stream: Any = None) -> Tensor: ...
     def __abs__(self) -> Tensor:
@@ -6619,7 +7621,7 @@ class PlainResults(Tensor):
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
 
-        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        >>> tl.mul(tl.tensor([[1.0, 1.0], [2.0, 2.0]]), tl.tensor([3.0, 4.0]))
         tensor([[3., 4.],
                 [6., 8.]])
         """
@@ -6652,7 +7654,7 @@ class PlainResults(Tensor):
         tensor([7, 7])
         """
     def __pos__(self) -> Tensor:
-        """Return `input` itself.
+        """Return `self` itself.
 
         Raises RuntimeError for booleans.
 
@@ -6747,7 +7749,7 @@ class PlainResults(Tensor):
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
 
-        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        >>> tl.mul(tl.tensor([[1.0, 1.0], [2.0, 2.0]]), tl.tensor([3.0, 4.0]))
         tensor([[3., 4.],
                 [6., 8.]])
         """
@@ -6845,9 +7847,10 @@ class PlainResults(Tensor):
         down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
         rounding.
 
-        >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
-        >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
-        (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+        >>> tl.div(tl.tensor([7.0, -7.0]), 2)
+        tensor([ 3.5000, -3.5000])
+        >>> tl.div(tl.tensor([7, -7]), 2, rounding_mode="floor"), tl.div(tl.tensor([7, -7]), 2, rounding_mode="trunc")
+        (tensor([ 3, -4]), tensor([ 3, -3]))
         """
     @overload
     def __xor__(self, other: Tensor | Number) -> Tensor: ...
@@ -6869,15 +7872,17 @@ class PlainResults(Tensor):
 
         Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
 
-        >>> tl.abs(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
+        >>> tl.tensor([-1.0, 2.0]).abs(), abs(tl.tensor([3 + 4j]))
         (tensor([1., 2.]), tensor([5.]))
         """
     def absolute(self) -> Tensor:
         """Return the absolute value of each element; of complex ones a real tensor.
 
+        An alias of `Tensor.abs`.
+
         Raises NotImplementedError for booleans, and RuntimeError for complex elements in place.
 
-        >>> tl.abs(tl.tensor([-1.0, 2.0])), abs(tl.tensor([3 + 4j]))
+        >>> tl.tensor([-1.0, 2.0]).absolute(), abs(tl.tensor([3 + 4j]))
         (tensor([1., 2.]), tensor([5.]))
         """
     def acos(self) -> Tensor:
@@ -6885,7 +7890,7 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.acos(tl.tensor([1.0, 0.0]))
+        >>> tl.tensor([1.0, 0.0]).acos()
         tensor([0.0000, 1.5708])
         """
     def acosh(self) -> Tensor:
@@ -6893,94 +7898,98 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.acosh(tl.tensor([1.0, 2.0]))
+        >>> tl.tensor([1.0, 2.0]).acosh()
         tensor([0.0000, 1.3170])
         """
     @overload
     def add(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor: ...
     @overload
     def add(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
-        """Return `input + alpha * other`, element by element, with broadcasting.
+        """Return `self + alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are added as in a logical or. Raises RuntimeError if `alpha` is
         of a higher category than that dtype.
 
-        >>> tl.add(tl.tensor([1.0, 2.0]), tl.tensor([10.0, 20.0]), alpha=2)
+        >>> tl.tensor([1.0, 2.0]).add(tl.tensor([10.0, 20.0]), alpha=2)
         tensor([21., 42.])
         """
     @overload
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
     @overload
     def addbmm(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
-        """Return `beta * input + alpha *` the sum of the products of the matrices of two batches.
+        """Return `beta * self + alpha *` the sum of the products of the matrices of two batches.
 
-        Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to (n, p), and is not read when `beta` is 0. Raises
+        Shapes are (batch, n, m) and (batch, m, p); `self` broadcasts to (n, p), and is not read when `beta` is 0. Raises
         RuntimeError for sizes that do not fit and for different dtypes.
 
-        >>> tl.addbmm(tl.zeros(1, 1), tl.ones(4, 1, 3), tl.ones(4, 3, 1))
+        Args:
+            batch1: The left matrices, of shape (b, n, m).
+            batch2: The right matrices, of shape (b, m, p).
+
+        >>> tl.zeros(1, 1).addbmm(tl.ones(4, 1, 3), tl.ones(4, 3, 1))
         tensor([[12.]])
         """
     @overload
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor: ...
     @overload
     def addcdiv(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any:
-        """Return `input + value * tensor1 / tensor2`, element by element, with broadcasting.
+        """Return `self + value * tensor1 / tensor2`, element by element, with broadcasting.
 
         Raises RuntimeError for integers and booleans.
 
-        >>> tl.addcdiv(tl.ones(2), tl.tensor([1.0, 2.0]), tl.tensor([4.0, 4.0]), value=2)
+        >>> tl.ones(2).addcdiv(tl.tensor([1.0, 2.0]), tl.tensor([4.0, 4.0]), value=2)
         tensor([1.5000, 2.0000])
         """
     @overload
     def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor: ...
     @overload
     def addcmul(self, tensor1: Tensor | SupportsTorchFunction, tensor2: Tensor | SupportsTorchFunction, *, value: Number = 1) -> Any:
-        """Return `input + value * tensor1 * tensor2`, element by element, with broadcasting.
+        """Return `self + value * tensor1 * tensor2`, element by element, with broadcasting.
 
         Raises NotImplementedError for booleans.
 
-        >>> tl.addcmul(tl.ones(2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]), value=0.5)
+        >>> tl.ones(2).addcmul(tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]), value=0.5)
         tensor([2.5000, 5.0000])
         """
     @overload
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
     @overload
     def addmm(self, mat1: Tensor | SupportsTorchFunction, mat2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
-        """Return `beta * input + alpha * (mat1 @ mat2)` for two matrices.
+        """Return `beta * self + alpha * (mat1 @ mat2)` for two matrices.
 
-        `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
+        `self` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
         and for different dtypes.
 
-        >>> tl.addmm(tl.ones(2), tl.ones(1, 3), tl.ones(3, 2), alpha=2)
+        >>> tl.ones(1, 2).addmm(tl.ones(1, 3), tl.ones(3, 2), alpha=2)
         tensor([[7., 7.]])
         """
     @overload
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
     @overload
     def addmv(self, mat: Tensor | SupportsTorchFunction, vec: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
-        """Return `beta * input + alpha * (mat @ vec)` for a matrix and a vector.
+        """Return `beta * self + alpha * (mat @ vec)` for a matrix and a vector.
 
-        `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
+        `self` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
         and for different dtypes.
 
-        >>> tl.addmv(tl.ones(2), tl.ones(2, 3), tl.ones(3), beta=10)
+        >>> tl.ones(2).addmv(tl.ones(2, 3), tl.ones(3), beta=10)
         tensor([13., 13.])
         """
     @overload
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
     @overload
     def addr(self, vec1: Tensor | SupportsTorchFunction, vec2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
-        """Return `beta * input + alpha * outer(vec1, vec2)`.
+        """Return `beta * self + alpha * outer(vec1, vec2)`.
 
-        `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for operands other than
+        `self` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for operands other than
         vectors and for sizes that do not match.
 
-        >>> tl.addr(tl.ones(2, 2), tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))
+        >>> tl.ones(2, 2).addr(tl.tensor([1.0, 2.0]), tl.tensor([3.0, 4.0]))
         tensor([[4., 5.],
                 [7., 9.]])
         """
     def adjoint(self) -> Tensor:
-        """Return the matrices in the last two dimensions of `input`, transposed and conjugated.
+        """Return the matrices in the last two dimensions of `self`, transposed and conjugated.
 
         Raises RuntimeError for a tensor of one dimension.
 
@@ -6992,7 +8001,10 @@ class PlainResults(Tensor):
 
         The result is boolean, and uint8 for uint8; `dim=()` reduces nothing.
 
-        >>> tl.all(tl.tensor([[True, False], [True, True]]), dim=1)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[True, False], [True, True]]).all(dim=1)
         tensor([False,  True])
         """
     def amax(self, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False) -> Tensor:
@@ -7001,7 +8013,10 @@ class PlainResults(Tensor):
         Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
         dimension.
 
-        >>> tl.amax(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[1.0, 4.0], [3.0, 2.0]]).amax(dim=1)
         tensor([4., 3.])
         """
     def amin(self, dim: builtins.int | Sequence[builtins.int] = ..., keepdim: builtins.bool = False) -> Tensor:
@@ -7010,7 +8025,10 @@ class PlainResults(Tensor):
         Elements that share the extreme share its gradient. Raises RuntimeError or IndexError for an empty tensor or
         dimension.
 
-        >>> tl.amin(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[1.0, 4.0], [3.0, 2.0]]).amin(dim=1)
         tensor([1., 2.])
         """
     def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> return_types.aminmax:
@@ -7019,7 +8037,10 @@ class PlainResults(Tensor):
         Elements that share an extreme share its gradient; NaN is both. Raises RuntimeError or IndexError for an empty
         tensor or dimension.
 
-        >>> tl.aminmax(tl.tensor([3.0, 1.0, 2.0]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([3.0, 1.0, 2.0]).aminmax()
         tensorlike.return_types.aminmax(
         min=tensor(1.),
         max=tensor(3.))
@@ -7030,7 +8051,7 @@ class PlainResults(Tensor):
         Complex elements give a real tensor.
         Integers give the default floating-point dtype.
 
-        >>> tl.angle(tl.tensor([1 + 1j, -1 + 0j]))
+        >>> tl.tensor([1 + 1j, -1 + 0j]).angle()
         tensor([0.7854, 3.1416])
         """
     def any(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
@@ -7038,66 +8059,83 @@ class PlainResults(Tensor):
 
         The result is boolean, and uint8 for uint8; `dim=()` reduces nothing.
 
-        >>> tl.any(tl.tensor([[True, False], [False, False]]), dim=1)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[True, False], [False, False]]).any(dim=1)
         tensor([ True, False])
         """
     def arccos(self) -> Tensor:
         """Return the angle in radians whose cosine each element is; nan for a real one outside [-1, 1].
 
+        An alias of `Tensor.acos`.
+
         Integers give the default floating-point dtype.
 
-        >>> tl.acos(tl.tensor([1.0, 0.0]))
+        >>> tl.tensor([1.0, 0.0]).arccos()
         tensor([0.0000, 1.5708])
         """
     def arccosh(self) -> Tensor:
         """Return the number from 0 on whose hyperbolic cosine each element is; nan for a real one below 1.
 
+        An alias of `Tensor.acosh`.
+
         Integers give the default floating-point dtype.
 
-        >>> tl.acosh(tl.tensor([1.0, 2.0]))
+        >>> tl.tensor([1.0, 2.0]).arccosh()
         tensor([0.0000, 1.3170])
         """
     def arcsin(self) -> Tensor:
         """Return the angle in radians whose sine each element is; nan for a real one outside [-1, 1].
 
+        An alias of `Tensor.asin`.
+
         Integers give the default floating-point dtype.
 
-        >>> tl.asin(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).arcsin()
         tensor([0.0000, 1.5708])
         """
     def arcsinh(self) -> Tensor:
         """Return the number whose hyperbolic sine each element is.
 
+        An alias of `Tensor.asinh`.
+
         Integers give the default floating-point dtype.
 
-        >>> tl.asinh(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).arcsinh()
         tensor([0.0000, 0.8814])
         """
     def arctan(self) -> Tensor:
         """Return the angle in radians whose tangent each element is.
 
+        An alias of `Tensor.atan`.
+
         Integers give the default floating-point dtype.
 
-        >>> tl.atan(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).arctan()
         tensor([0.0000, 0.7854])
         """
     @overload
     def arctan2(self, other: Tensor) -> Tensor: ...
     @overload
     def arctan2(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
+        """Return the angle in radians of the point `(other, self)`, from -pi to pi, with broadcasting.
+
+        An alias of `Tensor.atan2`.
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.atan2(tl.tensor([1.0, 1.0]), tl.tensor([1.0, -1.0]))
+        >>> tl.tensor([1.0, 1.0]).arctan2(tl.tensor([1.0, -1.0]))
         tensor([0.7854, 2.3562])
         """
     def arctanh(self) -> Tensor:
         """Return the number whose hyperbolic tangent each element is; nan for a real one outside [-1, 1].
 
+        An alias of `Tensor.atanh`.
+
         Integers give the default floating-point dtype.
 
-        >>> tl.atanh(tl.tensor([0.0, 0.5]))
+        >>> tl.tensor([0.0, 0.5]).arctanh()
         tensor([0.0000, 0.5493])
         """
     def argmax(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
@@ -7106,7 +8144,10 @@ class PlainResults(Tensor):
         NaN counts as the largest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex
         tensors.
 
-        >>> tl.argmax(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[1.0, 4.0], [3.0, 2.0]]).argmax(dim=1)
         tensor([1, 0])
         """
     def argmin(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
@@ -7115,29 +8156,41 @@ class PlainResults(Tensor):
         NaN counts as the smallest. Raises IndexError for an empty tensor or dimension, RuntimeError for boolean and complex
         tensors.
 
-        >>> tl.argmin(tl.tensor([[1.0, 4.0], [3.0, 2.0]]), dim=1)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[1.0, 4.0], [3.0, 2.0]]).argmin(dim=1)
         tensor([0, 1])
         """
     def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Tensor:
         """Return the indices that sort the tensor along `dim`; see `sort`.
 
-        >>> tl.argsort(tl.tensor([3, 1, 2]))
+        Args:
+            descending: Whether the largest element comes first.
+            stable: Whether equal elements keep their order.
+
+        >>> tl.tensor([3, 1, 2]).argsort()
         tensor([1, 2, 0])
         """
     def argwhere(self) -> Tensor:
         """Return the indices of the elements that are not zero, one element in a row.
 
-        >>> tl.argwhere(tl.tensor([[0, 1], [2, 0]]))
+        >>> tl.tensor([[0, 1], [2, 0]]).argwhere()
         tensor([[0, 1],
                 [1, 0]])
         """
     def as_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
-        """Return a view of the memory behind `input` with the given shape, strides and offset.
+        """Return a view of the memory behind `self` with the given shape, strides and offset.
 
-        Strides and offset count elements; the offset is that of `input` unless given. Raises RuntimeError when the view
+        Strides and offset count elements; the offset is that of `self` unless given. Raises RuntimeError when the view
         would leave the memory.
 
         The function is overridable too, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+        Args:
+            size: The shape of the result.
+            stride: The strides of the result, in elements.
+            storage_offset: The index in the storage of the first element.
 
         >>> tl.arange(4).as_strided((2, 2), (1, 2))
         tensor([[0, 2],
@@ -7147,11 +8200,15 @@ class PlainResults(Tensor):
     def as_strided_scatter(self, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor: ...
     @overload
     def as_strided_scatter(self, src: Tensor | SupportsTorchFunction, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Any:
-        """Return a copy of `input` with `src` written to the elements that `as_strided` selects.
+        """Return a copy of `self` with `src` written to the elements that `as_strided` selects.
 
         Raises RuntimeError unless `src` has the shape `size`.
 
-        >>> tl.as_strided_scatter(tl.zeros(4), tl.ones(2), (2,), (3,))
+        Args:
+            stride: The strides of the result, in elements.
+            storage_offset: The index in the storage of the first element.
+
+        >>> tl.zeros(4).as_strided_scatter(tl.ones(2), (2,), (3,))
         tensor([1., 0., 0., 1.])
         """
     def asin(self) -> Tensor:
@@ -7159,7 +8216,7 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.asin(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).asin()
         tensor([0.0000, 1.5708])
         """
     def asinh(self) -> Tensor:
@@ -7167,7 +8224,7 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.asinh(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).asinh()
         tensor([0.0000, 0.8814])
         """
     def atan(self) -> Tensor:
@@ -7175,18 +8232,18 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.atan(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).atan()
         tensor([0.0000, 0.7854])
         """
     @overload
     def atan2(self, other: Tensor) -> Tensor: ...
     @overload
     def atan2(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the angle in radians of the point `(other, input)`, from -pi to pi, with broadcasting.
+        """Return the angle in radians of the point `(other, self)`, from -pi to pi, with broadcasting.
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.atan2(tl.tensor([1.0, 1.0]), tl.tensor([1.0, -1.0]))
+        >>> tl.tensor([1.0, 1.0]).atan2(tl.tensor([1.0, -1.0]))
         tensor([0.7854, 2.3562])
         """
     def atanh(self) -> Tensor:
@@ -7194,35 +8251,41 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.atanh(tl.tensor([0.0, 0.5]))
+        >>> tl.tensor([0.0, 0.5]).atanh()
         tensor([0.0000, 0.5493])
         """
     @overload
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
     @overload
     def baddbmm(self, batch1: Tensor | SupportsTorchFunction, batch2: Tensor | SupportsTorchFunction, *, beta: Number = 1, alpha: Number = 1) -> Any:
-        """Return `beta * input + alpha * (batch1 @ batch2)` for two batches of matrices.
+        """Return `beta * self + alpha * (batch1 @ batch2)` for two batches of matrices.
 
-        Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to the product, and is not read when `beta` is 0.
+        Shapes are (batch, n, m) and (batch, m, p); `self` broadcasts to the product, and is not read when `beta` is 0.
         Raises RuntimeError for sizes that do not fit and for different dtypes.
 
-        >>> tl.baddbmm(tl.ones(1), tl.ones(2, 1, 3), tl.ones(2, 3, 1)).shape
+        >>> tl.ones(2, 1, 1).baddbmm(tl.ones(2, 1, 3), tl.ones(2, 3, 1)).shape
         tensorlike.Size([2, 1, 1])
         """
     def bernoulli(self, p: builtins.float | None = None, *, generator: Generator | None = None) -> Tensor:
-        """Return a tensor like `input` of ones, with the probabilities in `input`, and zeros.
+        """Return a tensor like `self` of ones, with the probabilities in `self`, and zeros.
 
-        With a number `p`, that is the probability of each one, and `input` gives shape and dtype alone. Raises RuntimeError
-        for a probability outside [0, 1], NotImplementedError for an `input` of probabilities that is not floating-point.
+        With a number `p`, that is the probability of each one, and `self` gives shape and dtype alone. Raises RuntimeError
+        for a probability outside [0, 1], NotImplementedError for an `self` of probabilities that is not floating-point.
         The gradient of the probabilities is zero.
 
-        >>> tl.bernoulli(tl.tensor([0.0, 1.0]))
+        Args:
+            generator: The source of random numbers; by default that of the device.
+
+        >>> tl.tensor([0.0, 1.0]).bernoulli()
         tensor([0., 1.])
 
         Same as PyTorch's function of that name, with numbers of its own.
         """
     def bfloat16(self, memory_format: Any = None) -> Tensor:
         """Return this tensor with dtype `bfloat16`; itself if it has that already.
+
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
         >>> tl.tensor([1, 0]).bfloat16().dtype
         tensorlike.bfloat16
@@ -7231,12 +8294,15 @@ class PlainResults(Tensor):
     def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor: ...
     @overload
     def bincount(self, weights: Tensor | SupportsTorchFunction | None = None, minlength: builtins.int = 0) -> Any:
-        """Count the occurrences of each integer from 0 on in `input`, or sum their `weights`.
+        """Count the occurrences of each integer from 0 on in `self`, or sum their `weights`.
 
         Counts are int64; sums are float32 for weights of that dtype and float64 otherwise. Raises RuntimeError unless
-        `input` is one-dimensional and not negative.
+        `self` is one-dimensional and not negative.
 
-        >>> tl.bincount(tl.tensor([1, 4, 1, 0]))
+        Args:
+            minlength: The smallest length of the result.
+
+        >>> tl.tensor([1, 4, 1, 0]).bincount()
         tensor([1, 2, 0, 0, 1])
         """
     @overload
@@ -7312,30 +8378,42 @@ class PlainResults(Tensor):
 
         Shapes are (batch, n, m) and (batch, m, p). Raises RuntimeError for others, and for two dtypes.
 
-        >>> tl.bmm(tl.ones(4, 2, 3), tl.ones(4, 3, 5)).shape
+        Args:
+            mat2: The right matrix, of shape (m, p).
+
+        >>> tl.ones(4, 2, 3).bmm(tl.ones(4, 3, 5)).shape
         tensorlike.Size([4, 2, 5])
         """
     def bool(self, memory_format: Any = None) -> Tensor:
         """Return this tensor with dtype `bool`; itself if it has that already.
 
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
+
         >>> tl.tensor([1, 0]).bool().dtype
         tensorlike.bool
         """
     def broadcast_to(self, size: Sequence[builtins.int]) -> Tensor:
-        """Return a view of `input` expanded to the shape `size`.
+        """Return a view of `self` expanded to the shape `size`.
 
-        >>> tl.broadcast_to(tl.tensor([1, 2]), (2, 2))
+        >>> tl.tensor([1, 2]).broadcast_to((2, 2))
         tensor([[1, 2],
                 [1, 2]])
         """
     def byte(self, memory_format: Any = None) -> Tensor:
         """Return this tensor with dtype `uint8`; itself if it has that already.
 
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
+
         >>> tl.tensor([1, 0]).byte().dtype
         tensorlike.uint8
         """
     def cdouble(self, memory_format: Any = None) -> Tensor:
         """Return this tensor with dtype `complex128`; itself if it has that already.
+
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
         >>> tl.tensor([1, 0]).cdouble().dtype
         tensorlike.complex128
@@ -7345,11 +8423,14 @@ class PlainResults(Tensor):
 
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.ceil(tl.tensor([1.2, -1.7]))
+        >>> tl.tensor([1.2, -1.7]).ceil()
         tensor([ 2., -1.])
         """
     def cfloat(self, memory_format: Any = None) -> Tensor:
         """Return this tensor with dtype `complex64`; itself if it has that already.
+
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
         >>> tl.tensor([1, 0]).cfloat().dtype
         tensorlike.complex64
@@ -7357,13 +8438,19 @@ class PlainResults(Tensor):
     def char(self, memory_format: Any = None) -> Tensor:
         """Return this tensor with dtype `int8`; itself if it has that already.
 
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
+
         >>> tl.tensor([1, 0]).char().dtype
         tensorlike.int8
         """
     def cholesky(self, upper: builtins.bool = False) -> Tensor:
         """Return the Cholesky factor of a matrix, as `linalg.cholesky` does.
 
-        >>> tl.cholesky(tl.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        Args:
+            upper: Whether the triangle above the diagonal is meant, not the one below.
+
+        >>> tl.tensor([[4.0, 2.0], [2.0, 5.0]]).cholesky()
         tensor([[2., 0.],
                 [1., 2.]])
 
@@ -7374,7 +8461,7 @@ class PlainResults(Tensor):
 
         The gradient of L is that of L L^H, not cut to the triangle that is read.
 
-        >>> tl.cholesky_inverse(tl.tensor([[1.0, 0.0], [0.0, 2.0]]))
+        >>> tl.tensor([[1.0, 0.0], [0.0, 2.0]]).cholesky_inverse()
         tensor([[1.0000, 0.0000],
                 [0.0000, 0.2500]])
         """
@@ -7387,14 +8474,14 @@ class PlainResults(Tensor):
         L has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit. The
         gradient of L is that of A = L L^H, not cut to the triangle that is read.
 
-        >>> tl.cholesky_solve(tl.tensor([[4.0], [8.0]]), tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        >>> tl.tensor([[4.0], [8.0]]).cholesky_solve(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
         tensor([[1.0000],
                 [0.5000]])
         """
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-        """Split `input` along `dim` into at most `chunks` views of one size; the last may be smaller.
+        """Split `self` along `dim` into at most `chunks` views of one size; the last may be smaller.
 
-        >>> tl.chunk(tl.arange(5), 2)
+        >>> tl.arange(5).chunk(2)
         (tensor([0, 1, 2]), tensor([3, 4]))
         """
     @overload
@@ -7406,7 +8493,7 @@ class PlainResults(Tensor):
         Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
         Raises NotImplementedError for complex elements.
 
-        >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
+        >>> tl.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
         tensor([0.0000, 0.5000, 1.0000])
         """
     @overload
@@ -7417,7 +8504,7 @@ class PlainResults(Tensor):
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.clamp_max(tl.tensor([-1.0, 2.0]), 0)
+        >>> tl.tensor([-1.0, 2.0]).clamp_max(0)
         tensor([-1.,  0.])
         """
     @overload
@@ -7428,7 +8515,7 @@ class PlainResults(Tensor):
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.clamp_min(tl.tensor([-1.0, 2.0]), 0)
+        >>> tl.tensor([-1.0, 2.0]).clamp_min(0)
         tensor([0., 2.])
         """
     @overload
@@ -7437,14 +8524,16 @@ class PlainResults(Tensor):
     def clip(self, min: Tensor | SupportsTorchFunction | Number | None = None, max: Tensor | SupportsTorchFunction | Number | None = None) -> Any:
         """Clamp each element between `min` and `max`, numbers or tensors that broadcast; None is no bound.
 
+        An alias of `Tensor.clamp`.
+
         Where `min` is larger than `max` the result is `max`. Raises RuntimeError without any bound.
         Raises NotImplementedError for complex elements.
 
-        >>> tl.clamp(tl.tensor([-1.0, 0.5, 2.0]), 0, 1)
+        >>> tl.tensor([-1.0, 0.5, 2.0]).clip(0, 1)
         tensor([0.0000, 0.5000, 1.0000])
         """
     def clone(self, *, memory_format: Any = None) -> Tensor:
-        """Return a copy of `input`, which gradients pass through.
+        """Return a copy of `self`, which gradients pass through.
 
         The order of the dimensions in memory is kept unless a `memory_format` asks for another.
 
@@ -7458,7 +8547,7 @@ class PlainResults(Tensor):
 
         The result of a complex tensor has its own memory; PyTorch's is a view that conjugates lazily.
 
-        >>> tl.conj(tl.tensor([1 + 2j]))
+        >>> tl.tensor([1 + 2j]).conj()
         tensor([1.-2.j])
         """
     def conj_physical(self) -> Tensor:
@@ -7480,19 +8569,19 @@ class PlainResults(Tensor):
     def copysign(self, other: Tensor | Number) -> Tensor: ...
     @overload
     def copysign(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the size of `input` with the sign of `other`, element by element, with broadcasting.
+        """Return the size of `self` with the sign of `other`, element by element, with broadcasting.
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.copysign(tl.tensor([1.0, -2.0]), tl.tensor([-1.0, 0.0]))
+        >>> tl.tensor([1.0, -2.0]).copysign(tl.tensor([-1.0, 0.0]))
         tensor([-1.,  2.])
         """
     def corrcoef(self) -> Tensor:
-        """Return the correlation coefficients of the variables in the rows of `input`, whose columns are observations.
+        """Return the correlation coefficients of the variables in the rows of `self`, whose columns are observations.
 
         Raises RuntimeError for more than two dimensions and for booleans.
 
-        >>> tl.corrcoef(tl.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+        >>> tl.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]).corrcoef()
         tensor([[ 1., -1.],
                 [-1.,  1.]])
         """
@@ -7501,7 +8590,7 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.cos(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).cos()
         tensor([1.0000, 0.5403])
         """
     def cosh(self) -> Tensor:
@@ -7509,31 +8598,34 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.cosh(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).cosh()
         tensor([1.0000, 1.5431])
         """
     def count_nonzero(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
         """Return how many elements are not zero, overall or along the dimensions `dim`, as int64.
 
-        >>> tl.count_nonzero(tl.tensor([[1, 0], [2, 3]]), dim=0)
+        >>> tl.tensor([[1, 0], [2, 3]]).count_nonzero(dim=0)
         tensor([2, 1])
         """
     @overload
     def cov(self, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor: ...
     @overload
     def cov(self, *, correction: builtins.int = 1, fweights: Tensor | SupportsTorchFunction | None = None, aweights: Tensor | SupportsTorchFunction | None = None) -> Any:
-        """Return the covariances of the variables in the rows of `input`, whose columns are observations.
+        """Return the covariances of the variables in the rows of `self`, whose columns are observations.
 
         Divided by the number of observations less `correction`. `fweights` are integers, how often each observation was
         made; `aweights` are its weight. Raises RuntimeError for more than two dimensions, booleans, and weights of another
         size.
 
-        >>> tl.cov(tl.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+        >>> tl.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]).cov()
         tensor([[ 1., -1.],
                 [-1.,  1.]])
         """
     def cpu(self, memory_format: Any = None) -> Tensor:
         """Return this tensor in the host's memory; itself if it is there already.
+
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
         >>> tl.ones(2).cpu().device
         device(type='cpu')
@@ -7547,7 +8639,7 @@ class PlainResults(Tensor):
         The other dimensions broadcast. Raises RuntimeError for vectors of another size, for different numbers of dimensions
         and for different dtypes.
 
-        >>> tl.cross(tl.tensor([1, 0, 0]), tl.tensor([0, 1, 0]), dim=0)
+        >>> tl.tensor([1, 0, 0]).cross(tl.tensor([0, 1, 0]), dim=0)
         tensor([0, 0, 1])
 
         Same as PyTorch's function of that name, without its warning when `dim` is left out.
@@ -7556,11 +8648,16 @@ class PlainResults(Tensor):
         """Return this tensor on a CUDA device; itself if it is there already.
 
         Raises RuntimeError, with the install line, when CuPy or the GPU is missing.
+
+        Args:
+            device: The device of the result, by default that of the operands or the default device.
+            non_blocking: Whether a copy between devices may go on after the call.
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
         """
     def cummax(self, dim: builtins.int) -> return_types.cummax:
         """Return the running maxima along `dim` and their indices, the last of equal ones; NaN counts as the largest.
 
-        >>> tl.cummax(tl.tensor([1, 3, 2, 3]), 0)
+        >>> tl.tensor([1, 3, 2, 3]).cummax(0)
         tensorlike.return_types.cummax(
         values=tensor([1, 3, 3, 3]),
         indices=tensor([0, 1, 1, 3]))
@@ -7568,7 +8665,7 @@ class PlainResults(Tensor):
     def cummin(self, dim: builtins.int) -> return_types.cummin:
         """Return the running minima along `dim` and their indices, the last of equal ones; NaN counts as the smallest.
 
-        >>> tl.cummin(tl.tensor([3, 1, 2, 1]), 0)
+        >>> tl.tensor([3, 1, 2, 1]).cummin(0)
         tensorlike.return_types.cummin(
         values=tensor([3, 1, 1, 1]),
         indices=tensor([0, 1, 1, 3]))
@@ -7578,7 +8675,7 @@ class PlainResults(Tensor):
 
         Integers and booleans are multiplied in int64, half precision in float32; `dtype` converts the input first.
 
-        >>> tl.cumprod(tl.tensor([1, 2, 3]), 0)
+        >>> tl.tensor([1, 2, 3]).cumprod(0)
         tensor([1, 2, 6])
         """
     def cumsum(self, dim: builtins.int, *, dtype: Dtype | None = None) -> Tensor:
@@ -7586,7 +8683,7 @@ class PlainResults(Tensor):
 
         Integers and booleans are summed in int64, half precision in float32; `dtype` converts the input first.
 
-        >>> tl.cumsum(tl.tensor([1, 2, 3]), 0)
+        >>> tl.tensor([1, 2, 3]).cumsum(0)
         tensor([1, 3, 6])
         """
     def deg2rad(self) -> Tensor:
@@ -7594,13 +8691,13 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.deg2rad(tl.tensor([90.0, 180.0]))
+        >>> tl.tensor([90.0, 180.0]).deg2rad()
         tensor([1.5708, 3.1416])
         """
     def det(self) -> Tensor:
         """Return the determinant of a square matrix, or of each of a batch, as `linalg.det` does.
 
-        >>> tl.det(tl.tensor([[2.0, 1.0], [0.0, 3.0]]))
+        >>> tl.tensor([[2.0, 1.0], [0.0, 3.0]]).det()
         tensor(6.)
         """
     def detach(self) -> Tensor:
@@ -7617,39 +8714,53 @@ class PlainResults(Tensor):
 
         Raises RuntimeError for other than one or two dimensions.
 
-        >>> tl.diag(tl.tensor([1, 2]))
+        >>> tl.tensor([1, 2]).diag()
         tensor([[1, 0],
                 [0, 2]])
         """
     def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
-        """Return matrices, in the dimensions `dim1` and `dim2`, with the last dimension of `input` on a diagonal.
+        """Return matrices, in the dimensions `dim1` and `dim2`, with the last dimension of `self` on a diagonal.
 
-        >>> tl.diag_embed(tl.tensor([1, 2]))
+        Args:
+            offset: The diagonal: 0 is the main one, positive ones are above it and negative ones below.
+
+        >>> tl.tensor([1, 2]).diag_embed()
         tensor([[1, 0],
                 [0, 2]])
         """
     def diagflat(self, offset: builtins.int = 0) -> Tensor:
-        """Return the matrix with the elements of `input` on a diagonal.
+        """Return the matrix with the elements of `self` on a diagonal.
 
-        >>> tl.diagflat(tl.tensor([[1], [2]]))
+        Args:
+            offset: The diagonal: 0 is the main one, positive ones are above it and negative ones below.
+
+        >>> tl.tensor([[1], [2]]).diagflat()
         tensor([[1, 0],
                 [0, 2]])
         """
     def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
         """Return a view of the diagonals of the matrices in the dimensions `dim1` and `dim2`, as a last dimension.
 
-        >>> tl.diagonal(tl.tensor([[1, 2], [3, 4]]))
+        Args:
+            offset: The diagonal: 0 is the main one, positive ones are above it and negative ones below.
+
+        >>> tl.tensor([[1, 2], [3, 4]]).diagonal()
         tensor([1, 4])
         """
     @overload
     def diagonal_scatter(self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor: ...
     @overload
     def diagonal_scatter(self, src: Tensor | SupportsTorchFunction, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Any:
-        """Return a copy of `input` with `src` on its diagonals.
+        """Return a copy of `self` with `src` on its diagonals.
 
         Raises RuntimeError when `src` does not have the shape of the diagonals.
 
-        >>> tl.diagonal_scatter(tl.zeros(2, 2), tl.ones(2))
+        Args:
+            offset: The diagonal: 0 is the main one, positive ones are above it and negative ones below.
+            dim1: The two dimensions of the matrices.
+            dim2: The two dimensions of the matrices.
+
+        >>> tl.zeros(2, 2).diagonal_scatter(tl.ones(2))
         tensor([[1., 0.],
                 [0., 1.]])
         """
@@ -7659,6 +8770,10 @@ class PlainResults(Tensor):
     def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | SupportsTorchFunction | None = None, append: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the differences of neighbours along `dim`, taken `n` times: see `tensorlike.diff`.
 
+        Args:
+            prepend: Values put after or before `input` along `dim`.
+            append: Values put after or before `input` along `dim`.
+
         >>> tl.tensor([1, 4, 9, 16]).diff()
         tensor([3, 5, 7])
         """
@@ -7667,47 +8782,51 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.digamma(tl.tensor([1.0, 0.5]))
+        >>> tl.tensor([1.0, 0.5]).digamma()
         tensor([-0.5772, -1.9635])
         """
     @overload
     def dist(self, other: Tensor, p: Number = 2) -> Tensor: ...
     @overload
     def dist(self, other: Tensor | SupportsTorchFunction, p: Number = 2) -> Any:
-        """Return the `p`-norm of `input - other`, which broadcast.
+        """Return the `p`-norm of `self - other`, which broadcast.
 
         Raises RuntimeError unless the difference is floating-point or complex.
 
-        >>> tl.dist(tl.tensor([1.0, 2.0]), tl.tensor([4.0, 6.0]))
+        >>> tl.tensor([1.0, 2.0]).dist(tl.tensor([4.0, 6.0]))
         tensor(5.)
         """
     @overload
     def div(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = None) -> Tensor: ...
     @overload
     def div(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any:
-        """Return the quotient of `input` and `other`, element by element, with broadcasting.
+        """Return the quotient of `self` and `other`, element by element, with broadcasting.
 
         `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
         down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
         rounding.
 
-        >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
-        >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
-        (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+        >>> tl.tensor([7.0, -7.0]).div(2)
+        tensor([ 3.5000, -3.5000])
+        >>> tl.tensor([7, -7]).div(2, rounding_mode="floor"), tl.tensor([7, -7]).div(2, rounding_mode="trunc")
+        (tensor([ 3, -4]), tensor([ 3, -3]))
         """
     @overload
     def divide(self, other: Tensor | Number, *, rounding_mode: builtins.str | None = None) -> Tensor: ...
     @overload
     def divide(self, other: Tensor | SupportsTorchFunction | Number, *, rounding_mode: builtins.str | None = None) -> Any:
-        """Return the quotient of `input` and `other`, element by element, with broadcasting.
+        """Return the quotient of `self` and `other`, element by element, with broadcasting.
+
+        An alias of `Tensor.div`.
 
         `rounding_mode` None is true division, whose result is never an integer; "trunc" rounds towards zero and "floor"
         down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
         rounding.
 
-        >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
-        >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
-        (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+        >>> tl.tensor([7.0, -7.0]).divide(2)
+        tensor([ 3.5000, -3.5000])
+        >>> tl.tensor([7, -7]).divide(2, rounding_mode="floor"), tl.tensor([7, -7]).divide(2, rounding_mode="trunc")
+        (tensor([ 3, -4]), tensor([ 3, -3]))
         """
     @overload
     def dot(self, tensor: Tensor) -> Tensor: ...
@@ -7717,28 +8836,37 @@ class PlainResults(Tensor):
 
         Raises RuntimeError for anything else than two vectors of one length and dtype.
 
-        >>> tl.dot(tl.tensor([1, 2]), tl.tensor([3, 4]))
+        Args:
+            tensor: The other tensor.
+
+        >>> tl.tensor([1, 2]).dot(tl.tensor([3, 4]))
         tensor(11)
         """
     def double(self, memory_format: Any = None) -> Tensor:
         """Return this tensor with dtype `float64`; itself if it has that already.
 
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
+
         >>> tl.tensor([1, 0]).double().dtype
         tensorlike.float64
         """
     def dsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
-        """Split `input` along its third dimension: evenly, or at given indices.
+        """Split `self` along its third dimension: evenly, or at given indices.
 
-        >>> [part.shape for part in tl.dsplit(tl.ones(1, 2, 4), [1])]
+        Args:
+            indices_or_sections: The number of equal parts, or the indices at which they begin.
+
+        >>> [part.shape for part in tl.ones(1, 2, 4).dsplit([1])]
         [tensorlike.Size([1, 2, 1]), tensorlike.Size([1, 2, 3])]
         """
     @overload
     def eq(self, other: Tensor | Number) -> Tensor: ...
     @overload
     def eq(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` equals `other`, element by element, with broadcasting.
+        """Return whether `self` equals `other`, element by element, with broadcasting.
 
-        >>> tl.eq(tl.tensor([1, 2]), 2), tl.tensor([1, 2]) == tl.tensor([1.0, 3.0])
+        >>> tl.tensor([1, 2]).eq(2), tl.tensor([1, 2]) == tl.tensor([1.0, 3.0])
         (tensor([False,  True]), tensor([ True, False]))
         """
     def erf(self) -> Tensor:
@@ -7747,16 +8875,16 @@ class PlainResults(Tensor):
         Needs SciPy.
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.erf(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).erf()
         tensor([0.0000, 0.8427])
         """
     def erfc(self) -> Tensor:
-        """Return the complementary error function `1 - erf(input)` of each element, exact where that is close to 0.
+        """Return the complementary error function `1 - erf(self)` of each element, exact where that is close to 0.
 
         Needs SciPy.
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.erfc(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).erfc()
         tensor([1.0000, 0.1573])
         """
     def erfinv(self) -> Tensor:
@@ -7764,7 +8892,7 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.erfinv(tl.tensor([0.0, 0.5]))
+        >>> tl.tensor([0.0, 0.5]).erfinv()
         tensor([0.0000, 0.4769])
         """
     def exp(self) -> Tensor:
@@ -7772,7 +8900,7 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.exp(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).exp()
         tensor([1.0000, 2.7183])
         """
     def exp2(self) -> Tensor:
@@ -7780,7 +8908,7 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.exp2(tl.tensor([0.0, 3.0]))
+        >>> tl.tensor([0.0, 3.0]).exp2()
         tensor([1., 8.])
         """
     @overload
@@ -7810,19 +8938,21 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.expm1(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).expm1()
         tensor([0.0000, 1.7183])
         """
     def fix(self) -> Tensor:
         """Return each element rounded towards zero; integers come back as they are, and the derivative is zero.
 
+        An alias of `Tensor.trunc`.
+
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.trunc(tl.tensor([1.7, -1.7]))
+        >>> tl.tensor([1.7, -1.7]).fix()
         tensor([ 1., -1.])
         """
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
-        """Merge the dimensions from `start_dim` to `end_dim` into one; return `input` itself if that changes nothing.
+        """Merge the dimensions from `start_dim` to `end_dim` into one; return `self` itself if that changes nothing.
 
         Raises RuntimeError when `start_dim` comes after `end_dim`.
 
@@ -7833,30 +8963,33 @@ class PlainResults(Tensor):
     def flip(self, *dims: builtins.int) -> Tensor: ...
     @overload
     def flip(self, dims: Sequence[builtins.int]) -> Tensor:
-        """Return `input` with the order of its elements reversed along the dimensions `dims`.
+        """Return `self` with the order of its elements reversed along the dimensions `dims`.
 
-        >>> tl.flip(tl.tensor([[1, 2], [3, 4]]), (1,))
+        >>> tl.tensor([[1, 2], [3, 4]]).flip((1,))
         tensor([[2, 1],
                 [4, 3]])
         """
     def fliplr(self) -> Tensor:
-        """Return `input` with the order reversed along its second dimension.
+        """Return `self` with the order reversed along its second dimension.
 
         Raises RuntimeError for fewer than two dimensions.
 
-        >>> tl.fliplr(tl.tensor([[1, 2]]))
+        >>> tl.tensor([[1, 2]]).fliplr()
         tensor([[2, 1]])
         """
     def flipud(self) -> Tensor:
-        """Return `input` with the order reversed along its first dimension.
+        """Return `self` with the order reversed along its first dimension.
 
         Raises RuntimeError for a tensor without dimensions.
 
-        >>> tl.flipud(tl.tensor([1, 2]))
+        >>> tl.tensor([1, 2]).flipud()
         tensor([2, 1])
         """
     def float(self, memory_format: Any = None) -> Tensor:
         """Return this tensor with dtype `float32`; itself if it has that already.
+
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
         >>> tl.tensor([1, 0]).float().dtype
         tensorlike.float32
@@ -7875,7 +9008,7 @@ class PlainResults(Tensor):
 
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.floor(tl.tensor([1.7, -1.2]))
+        >>> tl.tensor([1.7, -1.2]).floor()
         tensor([ 1., -2.])
         """
     @overload
@@ -7888,43 +9021,49 @@ class PlainResults(Tensor):
         derivative; `div(..., rounding_mode="floor")` has one, zero.
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.floor_divide(tl.tensor([7, -7]), 2), tl.tensor([7.5, -7.5]) // 2
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([7, -7]).floor_divide(2), tl.tensor([7.5, -7.5]) // 2
         (tensor([ 3, -4]), tensor([ 3., -4.]))
         """
     @overload
     def fmax(self, other: Tensor) -> Tensor: ...
     @overload
     def fmax(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the larger of `input` and `other`, element by element, with broadcasting; nan only if both are.
+        """Return the larger of `self` and `other`, element by element, with broadcasting; nan only if both are.
 
-        Where both are equal `input` gets the gradient.
+        Where both are equal `self` gets the gradient.
         Raises NotImplementedError for complex elements.
 
-        >>> tl.fmax(tl.tensor([1.0, tl.nan]), tl.tensor([3.0, 2.0]))
+        >>> tl.tensor([1.0, tl.nan]).fmax(tl.tensor([3.0, 2.0]))
         tensor([3., 2.])
         """
     @overload
     def fmin(self, other: Tensor) -> Tensor: ...
     @overload
     def fmin(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the smaller of `input` and `other`, element by element, with broadcasting; nan only if both are.
+        """Return the smaller of `self` and `other`, element by element, with broadcasting; nan only if both are.
 
-        Where both are equal `input` gets the gradient.
+        Where both are equal `self` gets the gradient.
         Raises NotImplementedError for complex elements.
 
-        >>> tl.fmin(tl.tensor([1.0, tl.nan]), tl.tensor([3.0, 2.0]))
+        >>> tl.tensor([1.0, tl.nan]).fmin(tl.tensor([3.0, 2.0]))
         tensor([1., 2.])
         """
     @overload
     def fmod(self, other: Tensor | Number) -> Tensor: ...
     @overload
     def fmod(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the remainder of division with C's sign, that of `input`, element by element, with broadcasting.
+        """Return the remainder of division with C's sign, that of `self`, element by element, with broadcasting.
 
         Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.fmod(tl.tensor([-3.0, 3.0]), 2)
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([-3.0, 3.0]).fmod(2)
         tensor([-1.,  1.])
         """
     def frac(self) -> Tensor:
@@ -7932,7 +9071,7 @@ class PlainResults(Tensor):
 
         Raises NotImplementedError for other than floating-point elements.
 
-        >>> tl.frac(tl.tensor([1.5, -2.25]))
+        >>> tl.tensor([1.5, -2.25]).frac()
         tensor([ 0.5000, -0.2500])
         """
     def frexp(self) -> return_types.frexp:
@@ -7940,7 +9079,7 @@ class PlainResults(Tensor):
 
         The exponents are of dtype int32. Raises RuntimeError unless the elements are floating-point.
 
-        >>> mantissa, exponent = tl.frexp(tl.tensor([1.0, 10.0]))
+        >>> mantissa, exponent = tl.tensor([1.0, 10.0]).frexp()
         >>> mantissa, exponent
         (tensor([0.5000, 0.6250]), tensor([1, 4], dtype=tensorlike.int32))
         """
@@ -7948,12 +9087,15 @@ class PlainResults(Tensor):
     def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor: ...
     @overload
     def gather(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, *, sparse_grad: builtins.bool = False) -> Any:
-        """Gather the elements of `input` selected by `index` along `dim`, each at the position of its index.
+        """Gather the elements of `self` selected by `index` along `dim`, each at the position of its index.
 
-        `index` has as many dimensions as `input` and is no larger apart from `dim`. Raises RuntimeError when it is, or for
+        `index` has as many dimensions as `self` and is no larger apart from `dim`. Raises RuntimeError when it is, or for
         an index out of range.
 
-        >>> tl.gather(tl.tensor([[1, 2], [3, 4]]), 1, tl.tensor([[0], [1]]))
+        Args:
+            sparse_grad: Accepted as in PyTorch: the gradient is dense.
+
+        >>> tl.tensor([[1, 2], [3, 4]]).gather(1, tl.tensor([[0], [1]]))
         tensor([[1],
                 [4]])
         """
@@ -7965,28 +9107,28 @@ class PlainResults(Tensor):
 
         Raises NotImplementedError for other than integers.
 
-        >>> tl.gcd(tl.tensor([12, -7]), tl.tensor([18, 14]))
+        >>> tl.tensor([12, -7]).gcd(tl.tensor([18, 14]))
         tensor([6, 7])
         """
     @overload
     def ge(self, other: Tensor | Number) -> Tensor: ...
     @overload
     def ge(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is at least `other`, element by element, with broadcasting.
+        """Return whether `self` is at least `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.ge(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).ge(2)
         tensor([False,  True,  True])
         """
     def geqrf(self) -> return_types.geqrf:
         """Return the QR decomposition of a matrix, or of each of a batch, in the compact form of LAPACK.
 
-        For `input` of shape (..., m, n), `a` has that shape and `tau` (..., min(m, n)): R is the upper triangle of `a`; the
+        For `self` of shape (..., m, n), `a` has that shape and `tau` (..., min(m, n)): R is the upper triangle of `a`; the
         vectors of the reflections whose product is Q lie below it, without their leading ones, and `tau` has their factors.
         `linalg.householder_product` makes Q of both, and `ormqr` multiplies by it. There is no derivative.
 
-        >>> a, tau = tl.geqrf(tl.tensor([[3.0, 1.0], [4.0, 2.0]]))
+        >>> a, tau = tl.tensor([[3.0, 1.0], [4.0, 2.0]]).geqrf()
         >>> tl.linalg.householder_product(a, tau) @ a.triu()
         tensor([[3.0000, 1.0000],
                 [4.0000, 2.0000]])
@@ -7997,9 +9139,14 @@ class PlainResults(Tensor):
     def ger(self, vec2: Tensor | SupportsTorchFunction) -> Any:
         """Return the matrix of the products of each element of one vector with each element of another.
 
+        An alias of `Tensor.outer`.
+
         Raises RuntimeError for anything else than two vectors.
 
-        >>> tl.outer(tl.tensor([1, 2]), tl.tensor([3, 4]))
+        Args:
+            vec2: The second vector, of shape (m,).
+
+        >>> tl.tensor([1, 2]).ger(tl.tensor([3, 4]))
         tensor([[3, 4],
                 [6, 8]])
         """
@@ -8007,37 +9154,44 @@ class PlainResults(Tensor):
     def greater(self, other: Tensor | Number) -> Tensor: ...
     @overload
     def greater(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is greater than `other`, element by element, with broadcasting.
+        """Return whether `self` is greater than `other`, element by element, with broadcasting.
+
+        An alias of `Tensor.gt`.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.gt(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).greater(2)
         tensor([False, False,  True])
         """
     @overload
     def greater_equal(self, other: Tensor | Number) -> Tensor: ...
     @overload
     def greater_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is at least `other`, element by element, with broadcasting.
+        """Return whether `self` is at least `other`, element by element, with broadcasting.
+
+        An alias of `Tensor.ge`.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.ge(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).greater_equal(2)
         tensor([False,  True,  True])
         """
     @overload
     def gt(self, other: Tensor | Number) -> Tensor: ...
     @overload
     def gt(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is greater than `other`, element by element, with broadcasting.
+        """Return whether `self` is greater than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.gt(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).gt(2)
         tensor([False, False,  True])
         """
     def half(self, memory_format: Any = None) -> Tensor:
         """Return this tensor with dtype `float16`; itself if it has that already.
+
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
         >>> tl.tensor([1, 0]).half().dtype
         tensorlike.float16
@@ -8054,7 +9208,10 @@ class PlainResults(Tensor):
         Each element counts with its 64 bits as an int64 or float64. `mode` must be 0. Raises RuntimeError for another mode
         and where there is nothing to reduce, NotImplementedError for complex numbers and uint16 to uint64.
 
-        >>> tl.hash_tensor(tl.tensor([1, 2, 7]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([1, 2, 7]).hash_tensor()
         tensor(4, dtype=tensorlike.uint64)
         """
     @overload
@@ -8065,7 +9222,7 @@ class PlainResults(Tensor):
 
         Both must have one dtype, which is not complex; raises RuntimeError otherwise. There is no derivative.
 
-        >>> tl.heaviside(tl.tensor([-1.0, 0.0, 2.0]), tl.tensor(0.5))
+        >>> tl.tensor([-1.0, 0.0, 2.0]).heaviside(tl.tensor(0.5))
         tensor([0.0000, 0.5000, 1.0000])
         """
     def histc(self, bins: builtins.int = 100, min: Number = 0, max: Number = 0) -> Tensor:
@@ -8074,7 +9231,7 @@ class PlainResults(Tensor):
         With equal bounds they are those of the data. Elements outside, and NaN, are not counted. The result has the dtype
         of the input, which must be floating-point.
 
-        >>> tl.histc(tl.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+        >>> tl.tensor([1.0, 2.0, 1.0]).histc(bins=4, min=0, max=3)
         tensor([0., 2., 1., 0.])
         """
     @overload
@@ -8084,29 +9241,32 @@ class PlainResults(Tensor):
         """Return how many elements fall in each bin, and the edges of the bins.
 
         `bins` is their number, of equal width from the least to the greatest element or over `range`, or a tensor of
-        increasing edges, in the dtype of `input`. The last bin includes both edges; values outside, and NaN, are not
-        counted. With `weight`, of the shape and dtype of `input`, the weights are added up; `density` divides by their sum
+        increasing edges, in the dtype of `self`. The last bin includes both edges; values outside, and NaN, are not
+        counted. With `weight`, of the shape and dtype of `self`, the weights are added up; `density` divides by their sum
         and the widths. Raises RuntimeError for a range that is not finite, NotImplementedError for dtypes other than
         float32 and float64. There is no derivative.
 
-        >>> tl.histogram(tl.tensor([1.0, 2.0, 1.0]), bins=4, range=(0.0, 3.0)).hist
+        >>> tl.tensor([1.0, 2.0, 1.0]).histogram(bins=4, range=(0.0, 3.0)).hist
         tensor([0., 2., 1., 0.])
         """
     def hsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
-        """Split `input` along its second dimension (its first, if it has one): evenly, or at given indices.
+        """Split `self` along its second dimension (its first, if it has one): evenly, or at given indices.
 
-        >>> tl.hsplit(tl.arange(4), 2)
+        Args:
+            indices_or_sections: The number of equal parts, or the indices at which they begin.
+
+        >>> tl.arange(4).hsplit(2)
         (tensor([0, 1]), tensor([2, 3]))
         """
     @overload
     def hypot(self, other: Tensor) -> Tensor: ...
     @overload
     def hypot(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the hypotenuse of the right triangle with the legs `input` and `other`, with broadcasting.
+        """Return the hypotenuse of the right triangle with the legs `self` and `other`, with broadcasting.
 
         Raises NotImplementedError for other than floating-point elements.
 
-        >>> tl.hypot(tl.tensor([3.0, 5.0]), tl.tensor([4.0, 12.0]))
+        >>> tl.tensor([3.0, 5.0]).hypot(tl.tensor([4.0, 12.0]))
         tensor([ 5., 13.])
         """
     def i0(self) -> Tensor:
@@ -8114,31 +9274,31 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.i0(tl.tensor([0.5, 2.0]))
+        >>> tl.tensor([0.5, 2.0]).i0()
         tensor([1.0635, 2.2796])
         """
     @overload
     def igamma(self, other: Tensor) -> Tensor: ...
     @overload
     def igamma(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the regularized lower incomplete gamma function of order `input` at `other`, with broadcasting.
+        """Return the regularized lower incomplete gamma function of order `self` at `other`, with broadcasting.
 
         The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
         Raises NotImplementedError for other than floating-point elements.
 
-        >>> tl.igamma(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+        >>> tl.tensor([1.0, 2.0]).igamma(tl.tensor([1.0, 2.0]))
         tensor([0.6321, 0.5940])
         """
     @overload
     def igammac(self, other: Tensor) -> Tensor: ...
     @overload
     def igammac(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the regularized upper incomplete gamma function of order `input` at `other`, with broadcasting.
+        """Return the regularized upper incomplete gamma function of order `self` at `other`, with broadcasting.
 
         The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
         Raises NotImplementedError for other than floating-point elements.
 
-        >>> tl.igammac(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+        >>> tl.tensor([1.0, 2.0]).igammac(tl.tensor([1.0, 2.0]))
         tensor([0.3679, 0.4060])
         """
     def index(self, positions: builtins.int | Sequence[builtins.int], dims: Indices) -> Tensor:
@@ -8156,68 +9316,74 @@ class PlainResults(Tensor):
     def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor: ...
     @overload
     def index_add(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, *, alpha: Number = 1) -> Any:
-        """Add `alpha` times the slices of `source` to the slices of `input` along `dim` selected by `index`.
+        """Add `alpha` times the slices of `source` to the slices of `self` along `dim` selected by `index`.
 
         A slice named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
         not fit.
 
-        >>> tl.index_add(tl.zeros(2), 0, tl.tensor([1, 1]), tl.ones(2))
+        >>> tl.zeros(2).index_add(0, tl.tensor([1, 1]), tl.ones(2))
         tensor([0., 2.])
         """
     @overload
     def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor: ...
     @overload
     def index_copy(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any:
-        """Return `input` with the slices along `dim` selected by `index` replaced by those of `source`.
+        """Return `self` with the slices along `dim` selected by `index` replaced by those of `source`.
 
         Raises IndexError for an index out of range, and RuntimeError for shapes or dtypes that do not fit.
 
-        >>> tl.index_copy(tl.zeros(3), 0, tl.tensor([2, 0]), tl.tensor([5.0, 6.0]))
+        >>> tl.zeros(3).index_copy(0, tl.tensor([2, 0]), tl.tensor([5.0, 6.0]))
         tensor([6., 0., 5.])
         """
     @overload
     def index_fill(self, dim: builtins.int, index: Tensor, value: Tensor | Number) -> Tensor: ...
     @overload
     def index_fill(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return `input` with the slices along `dim` selected by `index` filled with `value`.
+        """Return `self` with the slices along `dim` selected by `index` filled with `value`.
 
         Raises IndexError for an index out of range, and RuntimeError when `value` is a tensor with dimensions.
 
-        >>> tl.index_fill(tl.zeros(3), 0, tl.tensor([0, 2]), 7)
+        >>> tl.zeros(3).index_fill(0, tl.tensor([0, 2]), 7)
         tensor([7., 0., 7.])
         """
     @overload
     def index_put(self, indices: builtins.tuple[Tensor, ...], values: Tensor, accumulate: builtins.bool = False) -> Tensor: ...
     @overload
     def index_put(self, indices: builtins.tuple[Tensor | SupportsTorchFunction, ...], values: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any:
-        """Return `input` with `values` written to the elements selected by a tuple of index tensors or masks.
+        """Return `self` with `values` written to the elements selected by a tuple of index tensors or masks.
 
         With `accumulate` they are added, twice where an element is named twice. Raises IndexError for an index out of
         range, and RuntimeError when the shapes or the dtypes do not fit.
 
-        >>> tl.index_put(tl.zeros(3), (tl.tensor([0, 0]),), tl.ones(2), accumulate=True)
+        Args:
+            indices: The indices, of an integer dtype.
+
+        >>> tl.zeros(3).index_put((tl.tensor([0, 0]),), tl.ones(2), accumulate=True)
         tensor([2., 0., 0.])
         """
     @overload
     def index_reduce(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor: ...
     @overload
     def index_reduce(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any:
-        """Reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `input`.
+        """Reduce the slices of `source` with the same index along `dim`, and write the results to a copy of `self`.
 
-        `reduce` is "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is False.
+        `reduce` is "prod", "mean", "amax" or "amin"; the elements of `self` take part unless `include_self` is False.
 
-        >>> tl.index_reduce(tl.ones(2), 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "prod")
+        Args:
+            index: The indices, of dtype int64.
+
+        >>> tl.ones(2).index_reduce(0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "prod")
         tensor([15.,  1.])
         """
     @overload
     def index_select(self, dim: builtins.int, index: Tensor) -> Tensor: ...
     @overload
     def index_select(self, dim: builtins.int, index: Tensor | SupportsTorchFunction) -> Any:
-        """Return the slices of `input` along `dim` selected by a vector of indices, in its order.
+        """Return the slices of `self` along `dim` selected by a vector of indices, in its order.
 
         Raises IndexError for an index out of range, and RuntimeError unless `index` is int32 or int64.
 
-        >>> tl.index_select(tl.tensor([[1, 2], [3, 4]]), 1, tl.tensor([1, 1]))
+        >>> tl.tensor([[1, 2], [3, 4]]).index_select(1, tl.tensor([1, 1]))
         tensor([[2, 2],
                 [4, 4]])
         """
@@ -8227,14 +9393,17 @@ class PlainResults(Tensor):
     def inner(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return the inner products of all pairs of vectors along the last dimension of both tensors.
 
-        The result has the dimensions of `input` but for the last, then those of `other`. A zero-dimensional tensor
+        The result has the dimensions of `self` but for the last, then those of `other`. A zero-dimensional tensor
         multiplies the other one. Raises RuntimeError when the last dimensions or the dtypes differ.
 
-        >>> tl.inner(tl.ones(2, 3), tl.ones(4, 3)).shape
+        >>> tl.ones(2, 3).inner(tl.ones(4, 3)).shape
         tensorlike.Size([2, 4])
         """
     def int(self, memory_format: Any = None) -> Tensor:
         """Return this tensor with dtype `int32`; itself if it has that already.
+
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
         >>> tl.tensor([1, 0]).int().dtype
         tensorlike.int32
@@ -8245,7 +9414,7 @@ class PlainResults(Tensor):
     def inverse(self, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the inverse of a square matrix, or of each of a batch, as `linalg.inv` does.
 
-        >>> tl.inverse(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        >>> tl.tensor([[2.0, 0.0], [0.0, 4.0]]).inverse()
         tensor([[0.5000, 0.0000],
                 [0.0000, 0.2500]])
         """
@@ -8253,30 +9422,30 @@ class PlainResults(Tensor):
     def isclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor: ...
     @overload
     def isclose(self, other: Tensor | SupportsTorchFunction, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Any:
-        """Return whether `abs(input - other) <= atol + rtol * abs(other)`, element by element, with broadcasting.
+        """Return whether `abs(self - other) <= atol + rtol * abs(other)`, element by element, with broadcasting.
 
         Infinities are close to themselves only, nan to nothing unless `equal_nan`. Raises RuntimeError for tensors of
         different dtypes and for negative tolerances.
 
-        >>> tl.isclose(tl.tensor([1.0, 2.0]), tl.tensor([1.0 + 1e-6, 2.1]))
+        >>> tl.tensor([1.0, 2.0]).isclose(tl.tensor([1.0 + 1e-6, 2.1]))
         tensor([ True, False])
         """
     def isfinite(self) -> Tensor:
         """Return whether each element is neither infinite nor nan.
 
-        >>> tl.isfinite(tl.tensor([1.0, tl.inf, tl.nan]))
+        >>> tl.tensor([1.0, tl.inf, tl.nan]).isfinite()
         tensor([ True, False, False])
         """
     def isinf(self) -> Tensor:
         """Return whether each element is infinite; for complex ones, whether one of its parts is.
 
-        >>> tl.isinf(tl.tensor([1.0, -tl.inf]))
+        >>> tl.tensor([1.0, -tl.inf]).isinf()
         tensor([False,  True])
         """
     def isnan(self) -> Tensor:
         """Return whether each element is nan; for complex ones, whether one of its parts is.
 
-        >>> tl.isnan(tl.tensor([1.0, tl.nan]))
+        >>> tl.tensor([1.0, tl.nan]).isnan()
         tensor([False,  True])
         """
     def isneginf(self) -> Tensor:
@@ -8284,7 +9453,7 @@ class PlainResults(Tensor):
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.isneginf(tl.tensor([tl.inf, -tl.inf]))
+        >>> tl.tensor([tl.inf, -tl.inf]).isneginf()
         tensor([False,  True])
         """
     def isposinf(self) -> Tensor:
@@ -8292,20 +9461,20 @@ class PlainResults(Tensor):
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.isposinf(tl.tensor([tl.inf, -tl.inf]))
+        >>> tl.tensor([tl.inf, -tl.inf]).isposinf()
         tensor([ True, False])
         """
     def isreal(self) -> Tensor:
         """Return whether each element is real: a complex one is where its imaginary part is zero.
 
-        >>> tl.isreal(tl.tensor([1 + 0j, 1 + 1j]))
+        >>> tl.tensor([1 + 0j, 1 + 1j]).isreal()
         tensor([ True, False])
         """
     @overload
     def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor: ...
     @overload
     def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | SupportsTorchFunction | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Any:
-        """Return the signal whose short-time Fourier transform is the complex tensor `input`, in the least squares sense.
+        """Return the signal whose short-time Fourier transform is the complex tensor `self`, in the least squares sense.
 
         Inverts `stft`, with the parameters that it was called with. Raises RuntimeError for shapes that do not match, and
         where the windows overlap too little to determine the signal. Composes `fft` and `nn.functional.fold`.
@@ -8317,18 +9486,18 @@ class PlainResults(Tensor):
             return_complex: whether the signal is complex.
 
         >>> x = tl.tensor([1.0, 2.0, 3.0, 4.0])
-        >>> tl.istft(tl.stft(x, 2, 1, window=tl.ones(2), return_complex=True), 2, 1, window=tl.ones(2))
+        >>> tl.stft(x, 2, 1, window=tl.ones(2), return_complex=True).istft(2, 1, window=tl.ones(2))
         tensor([1., 2., 3., 4.])
         """
     @overload
     def kron(self, other: Tensor) -> Tensor: ...
     @overload
     def kron(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the Kronecker product: each element of `input` replaced by its product with all of `other`.
+        """Return the Kronecker product: each element of `self` replaced by its product with all of `other`.
 
         A tensor with fewer dimensions gets leading ones. Each size of the result is the product of the two sizes.
 
-        >>> tl.kron(tl.tensor([1, 10]), tl.tensor([1, 2]))
+        >>> tl.tensor([1, 10]).kron(tl.tensor([1, 2]))
         tensor([ 1,  2, 10, 20])
         """
     def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.kthvalue:
@@ -8337,7 +9506,10 @@ class PlainResults(Tensor):
         NaN counts as the largest; of several equal elements the index of any may be returned. Raises RuntimeError when
         there are fewer than `k`.
 
-        >>> tl.kthvalue(tl.tensor([3.0, 1.0, 2.0]), 2).values
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([3.0, 1.0, 2.0]).kthvalue(2).values
         tensor(2.)
         """
     @overload
@@ -8348,63 +9520,67 @@ class PlainResults(Tensor):
 
         Raises NotImplementedError for other than integers.
 
-        >>> tl.lcm(tl.tensor([4, 5]), tl.tensor([6, 7]))
+        >>> tl.tensor([4, 5]).lcm(tl.tensor([6, 7]))
         tensor([12, 35])
         """
     @overload
     def ldexp(self, other: Tensor) -> Tensor: ...
     @overload
     def ldexp(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return `input * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
+        """Return `self * 2**other`, element by element, with broadcasting: a number from its mantissa and exponent.
 
-        Integer exponents keep a floating-point or complex dtype of `input`; integers in both give the default one.
+        Integer exponents keep a floating-point or complex dtype of `self`; integers in both give the default one.
 
-        >>> tl.ldexp(tl.tensor([1.0, 1.5]), tl.tensor([1, 4]))
+        >>> tl.tensor([1.0, 1.5]).ldexp(tl.tensor([1, 4]))
         tensor([ 2., 24.])
         """
     @overload
     def le(self, other: Tensor | Number) -> Tensor: ...
     @overload
     def le(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is at most `other`, element by element, with broadcasting.
+        """Return whether `self` is at most `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.le(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).le(2)
         tensor([ True,  True, False])
         """
     @overload
     def lerp(self, end: Tensor, weight: Tensor | Number) -> Tensor: ...
     @overload
     def lerp(self, end: Tensor | SupportsTorchFunction, weight: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return `input + weight * (end - input)`, element by element, with broadcasting.
+        """Return `self + weight * (end - self)`, element by element, with broadcasting.
 
         The tensors must have one floating-point or complex dtype; raises RuntimeError if they differ. A weight without
         dimensions may have any dtype.
 
-        >>> tl.lerp(tl.tensor([0.0, 10.0]), tl.tensor([4.0, 20.0]), 0.25)
+        >>> tl.tensor([0.0, 10.0]).lerp(tl.tensor([4.0, 20.0]), 0.25)
         tensor([ 1.0000, 12.5000])
         """
     @overload
     def less(self, other: Tensor | Number) -> Tensor: ...
     @overload
     def less(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is less than `other`, element by element, with broadcasting.
+        """Return whether `self` is less than `other`, element by element, with broadcasting.
+
+        An alias of `Tensor.lt`.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.lt(tl.tensor([1, 2]), 2)
+        >>> tl.tensor([1, 2]).less(2)
         tensor([ True, False])
         """
     @overload
     def less_equal(self, other: Tensor | Number) -> Tensor: ...
     @overload
     def less_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is at most `other`, element by element, with broadcasting.
+        """Return whether `self` is at most `other`, element by element, with broadcasting.
+
+        An alias of `Tensor.le`.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.le(tl.tensor([1, 2, 3]), 2)
+        >>> tl.tensor([1, 2, 3]).less_equal(2)
         tensor([ True,  True, False])
         """
     def lgamma(self) -> Tensor:
@@ -8412,7 +9588,7 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.lgamma(tl.tensor([1.0, 4.0]))
+        >>> tl.tensor([1.0, 4.0]).lgamma()
         tensor([0.0000, 1.7918])
         """
     def log(self) -> Tensor:
@@ -8420,7 +9596,7 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.log(tl.tensor([1.0, 2.0]))
+        >>> tl.tensor([1.0, 2.0]).log()
         tensor([0.0000, 0.6931])
         """
     def log10(self) -> Tensor:
@@ -8428,7 +9604,7 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.log10(tl.tensor([1.0, 5.0]))
+        >>> tl.tensor([1.0, 5.0]).log10()
         tensor([0.0000, 0.6990])
         """
     def log1p(self) -> Tensor:
@@ -8436,7 +9612,7 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.log1p(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).log1p()
         tensor([0.0000, 0.6931])
         """
     def log2(self) -> Tensor:
@@ -8444,7 +9620,7 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.log2(tl.tensor([1.0, 8.0]))
+        >>> tl.tensor([1.0, 8.0]).log2()
         tensor([0., 3.])
         """
     def log_softmax(self, dim: builtins.int, dtype: Dtype | None = None) -> Tensor:
@@ -8452,35 +9628,35 @@ class PlainResults(Tensor):
 
         `dtype` converts the input first; without it integers are refused with a NotImplementedError.
 
-        >>> tl.log_softmax(tl.tensor([0.0, 0.0]), dim=0)
+        >>> tl.tensor([0.0, 0.0]).log_softmax(dim=0)
         tensor([-0.6931, -0.6931])
         """
     @overload
     def logaddexp(self, other: Tensor) -> Tensor: ...
     @overload
     def logaddexp(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the logarithm of the sum of the exponentials of `input` and `other`, without overflow.
+        """Return the logarithm of the sum of the exponentials of `self` and `other`, without overflow.
 
         Raises NotImplementedError for integers and booleans.
 
-        >>> tl.logaddexp(tl.tensor([100.0]), tl.tensor([100.0]))
+        >>> tl.tensor([100.0]).logaddexp(tl.tensor([100.0]))
         tensor([100.6931])
         """
     @overload
     def logaddexp2(self, other: Tensor) -> Tensor: ...
     @overload
     def logaddexp2(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the logarithm to base 2 of the sum of 2 to the powers `input` and `other`, without overflow.
+        """Return the logarithm to base 2 of the sum of 2 to the powers `self` and `other`, without overflow.
 
         Raises NotImplementedError for other than floating-point elements.
 
-        >>> tl.logaddexp2(tl.tensor([100.0]), tl.tensor([100.0]))
+        >>> tl.tensor([100.0]).logaddexp2(tl.tensor([100.0]))
         tensor([101.])
         """
     def logcumsumexp(self, dim: builtins.int) -> Tensor:
         """Return the logarithms of the running sums of exponentials along `dim`, computed without overflow.
 
-        >>> tl.logcumsumexp(tl.tensor([0.0, 0.0, 1000.0]), 0)
+        >>> tl.tensor([0.0, 0.0, 1000.0]).logcumsumexp(0)
         tensor([0.0000e+00, 6.9315e-01, 1.0000e+03])
         """
     def logdet(self) -> Tensor:
@@ -8489,7 +9665,7 @@ class PlainResults(Tensor):
         For a negative determinant it is NaN, for one that is zero minus infinity; that of a complex one is complex.
         Composes `linalg.slogdet`.
 
-        >>> tl.logdet(tl.eye(3))
+        >>> tl.eye(3).logdet()
         tensor(0.)
         """
     @overload
@@ -8498,13 +9674,16 @@ class PlainResults(Tensor):
     def logical_and(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return whether both elements are nonzero, with broadcasting.
 
-        >>> tl.logical_and(tl.tensor([1, 0]), tl.tensor([2.0, 3.0]))
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([1, 0]).logical_and(tl.tensor([2.0, 3.0]))
         tensor([ True, False])
         """
     def logical_not(self) -> Tensor:
         """Return whether each element is zero.
 
-        >>> tl.logical_not(tl.tensor([0.0, 1.5]))
+        >>> tl.tensor([0.0, 1.5]).logical_not()
         tensor([ True, False])
         """
     @overload
@@ -8513,7 +9692,10 @@ class PlainResults(Tensor):
     def logical_or(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return whether one of the elements is nonzero, with broadcasting.
 
-        >>> tl.logical_or(tl.tensor([1, 0]), tl.tensor([0, 0]))
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([1, 0]).logical_or(tl.tensor([0, 0]))
         tensor([ True, False])
         """
     @overload
@@ -8522,16 +9704,19 @@ class PlainResults(Tensor):
     def logical_xor(self, other: Tensor | SupportsTorchFunction) -> Any:
         """Return whether exactly one of the elements is nonzero, with broadcasting.
 
-        >>> tl.logical_xor(tl.tensor([1, 1]), tl.tensor([0, 2]))
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([1, 1]).logical_xor(tl.tensor([0, 2]))
         tensor([ True, False])
         """
     def logit(self, eps: builtins.float | None = None) -> Tensor:
-        """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
+        """Return `log(self / (1 - self))` for each element, the inverse of `sigmoid`.
 
         With `eps`, elements are clamped to [eps, 1 - eps] first; without, elements outside [0, 1] give nan.
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.logit(tl.tensor([0.5, 0.75]))
+        >>> tl.tensor([0.5, 0.75]).logit()
         tensor([0.0000, 1.0986])
         """
     def logsumexp(self, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Tensor:
@@ -8539,11 +9724,17 @@ class PlainResults(Tensor):
 
         Integers are converted to the default floating-point dtype.
 
-        >>> tl.logsumexp(tl.tensor([100.0, 100.0]), dim=0)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([100.0, 100.0]).logsumexp(dim=0)
         tensor(100.6931)
         """
     def long(self, memory_format: Any = None) -> Tensor:
         """Return this tensor with dtype `int64`; itself if it has that already.
+
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
 
         >>> tl.tensor([1, 0]).long().dtype
         tensorlike.int64
@@ -8552,11 +9743,11 @@ class PlainResults(Tensor):
     def lt(self, other: Tensor | Number) -> Tensor: ...
     @overload
     def lt(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` is less than `other`, element by element, with broadcasting.
+        """Return whether `self` is less than `other`, element by element, with broadcasting.
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.lt(tl.tensor([1, 2]), 2)
+        >>> tl.tensor([1, 2]).lt(2)
         tensor([ True, False])
         """
     @overload
@@ -8567,7 +9758,10 @@ class PlainResults(Tensor):
 
         Without `get_infos` a matrix with a zero pivot is no error either.
 
-        >>> tl.lu(tl.zeros(2, 2), get_infos=True)[2]
+        Args:
+            pivot: Whether rows are exchanged; without it only on CUDA devices.
+
+        >>> tl.zeros(2, 2).lu(get_infos=True)[2]
         tensor(1, dtype=tensorlike.int32)
 
         Same as PyTorch's function of that name, without its warning to use `linalg.lu_factor` instead.
@@ -8578,7 +9772,11 @@ class PlainResults(Tensor):
     def lu_solve(self, LU_data: Tensor | SupportsTorchFunction, LU_pivots: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the solution X of A X = b from the LU factorization of A, as `linalg.lu_solve` does.
 
-        >>> tl.lu_solve(tl.tensor([[3.0], [4.0]]), *tl.lu(tl.tensor([[0.0, 1.0], [2.0, 0.0]])))
+        Args:
+            LU_data: The compact factors that `linalg.lu_factor` returns.
+            LU_pivots: The pivots that `linalg.lu_factor` returns.
+
+        >>> tl.tensor([[3.0], [4.0]]).lu_solve(*tl.lu(tl.tensor([[0.0, 1.0], [2.0, 0.0]])))
         tensor([[2.],
                 [3.]])
         """
@@ -8586,36 +9784,36 @@ class PlainResults(Tensor):
     def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor: ...
     @overload
     def masked_fill(self, mask: Tensor | SupportsTorchFunction, value: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return `input` with `value` where `mask`, broadcast with it, is true.
+        """Return `self` with `value` where `mask`, broadcast with it, is true.
 
         Raises RuntimeError unless the mask is boolean and `value` has no dimensions.
 
         >>> x = tl.tensor([1, 2, 3])
-        >>> tl.masked_fill(x, x > 1, 0)
+        >>> x.masked_fill(x > 1, 0)
         tensor([1, 0, 0])
         """
     @overload
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor: ...
     @overload
     def masked_scatter(self, mask: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction) -> Any:
-        """Return `input` with the elements of `source`, in order, where `mask`, broadcast with it, is true.
+        """Return `self` with the elements of `source`, in order, where `mask`, broadcast with it, is true.
 
         Raises RuntimeError when `source` has too few, or another dtype.
 
         >>> x = tl.tensor([1, 2, 3])
-        >>> tl.masked_scatter(x, x > 1, tl.tensor([7, 8]))
+        >>> x.masked_scatter(x > 1, tl.tensor([7, 8]))
         tensor([1, 7, 8])
         """
     @overload
     def masked_select(self, mask: Tensor) -> Tensor: ...
     @overload
     def masked_select(self, mask: Tensor | SupportsTorchFunction) -> Any:
-        """Return, in one dimension, the elements of `input` where `mask`, broadcast with it, is true.
+        """Return, in one dimension, the elements of `self` where `mask`, broadcast with it, is true.
 
         Raises RuntimeError unless the mask is boolean.
 
         >>> x = tl.tensor([[1, 2], [3, 4]])
-        >>> tl.masked_select(x, x > 1)
+        >>> x.masked_select(x > 1)
         tensor([2, 3, 4])
         """
     @overload
@@ -8628,13 +9826,16 @@ class PlainResults(Tensor):
         a column, and its dimension is gone from the result. Raises RuntimeError when the sizes do not fit or the dtypes
         differ (nothing is promoted), NotImplementedError for booleans.
 
+        Args:
+            other: The other operand.
+
         >>> tl.tensor([[1, 2], [3, 4]]) @ tl.tensor([1, 1])
         tensor([3, 7])
         """
     def matrix_exp(self) -> Tensor:
         """Return the exponential of a square matrix, or of each of a batch, as `linalg.matrix_exp` does.
 
-        >>> tl.matrix_exp(tl.zeros(1, 1))
+        >>> tl.zeros(1, 1).matrix_exp()
         tensor([[1.]])
         """
     @overload
@@ -8646,7 +9847,7 @@ class PlainResults(Tensor):
         The power 0 is the identity, a negative one that of the inverse. Raises RuntimeError for matrices that are not
         square, and for an inverse that does not exist.
 
-        >>> tl.matrix_power(tl.tensor([[1, 1], [0, 1]]), 5)
+        >>> tl.tensor([[1, 1], [0, 1]]).matrix_power(5)
         tensor([[1, 5],
                 [0, 1]])
         """
@@ -8667,21 +9868,25 @@ class PlainResults(Tensor):
         NaN counts as the largest, and of several equal ones the index is that of the first. Without `dim` equal elements
         share the gradient. Raises RuntimeError or IndexError for an empty tensor or dimension.
 
-        >>> tl.max(tl.tensor([1.0, 3.0, 2.0]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+            other: The other operand.
+
+        >>> tl.tensor([1.0, 3.0, 2.0]).max()
         tensor(3.)
-        >>> tl.max(tl.tensor([1.0, 3.0, 2.0]), dim=0).indices
+        >>> tl.tensor([1.0, 3.0, 2.0]).max(dim=0).indices
         tensor(1)
         """
     @overload
     def maximum(self, other: Tensor) -> Tensor: ...
     @overload
     def maximum(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the larger of `input` and `other`, element by element, with broadcasting; nan if either is.
+        """Return the larger of `self` and `other`, element by element, with broadcasting; nan if either is.
 
         Where both are equal each gets half of the gradient.
         Raises NotImplementedError for complex elements.
 
-        >>> tl.maximum(tl.tensor([1, 5]), tl.tensor([3, 2]))
+        >>> tl.tensor([1, 5]).maximum(tl.tensor([3, 2]))
         tensor([3, 5])
         """
     def mean(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Tensor:
@@ -8689,7 +9894,10 @@ class PlainResults(Tensor):
 
         Integers are refused with a RuntimeError unless `dtype` converts them; the mean of no elements is NaN.
 
-        >>> tl.mean(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1, keepdim=True)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(dim=1, keepdim=True)
         tensor([[1.5000],
                 [3.5000]])
         """
@@ -8706,7 +9914,10 @@ class PlainResults(Tensor):
         Of an even number of elements it is the lower of the middle two; with NaN among them it is NaN (see `nanmedian`).
         The median of an empty tensor is NaN without `dim`, an IndexError with it.
 
-        >>> tl.median(tl.tensor([3.0, 1.0, 2.0, 4.0]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([3.0, 1.0, 2.0, 4.0]).median()
         tensor(2.)
         """
     @overload
@@ -8726,21 +9937,25 @@ class PlainResults(Tensor):
         NaN counts as the smallest, and of several equal ones the index is that of the first. Without `dim` equal elements
         share the gradient. Raises RuntimeError or IndexError for an empty tensor or dimension.
 
-        >>> tl.min(tl.tensor([3.0, 1.0, 2.0]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+            other: The other operand.
+
+        >>> tl.tensor([3.0, 1.0, 2.0]).min()
         tensor(1.)
-        >>> tl.min(tl.tensor([3.0, 1.0, 2.0]), dim=0).indices
+        >>> tl.tensor([3.0, 1.0, 2.0]).min(dim=0).indices
         tensor(1)
         """
     @overload
     def minimum(self, other: Tensor) -> Tensor: ...
     @overload
     def minimum(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the smaller of `input` and `other`, element by element, with broadcasting; nan if either is.
+        """Return the smaller of `self` and `other`, element by element, with broadcasting; nan if either is.
 
         Where both are equal each gets half of the gradient.
         Raises NotImplementedError for complex elements.
 
-        >>> tl.minimum(tl.tensor([1, 5]), tl.tensor([3, 2]))
+        >>> tl.tensor([1, 5]).minimum(tl.tensor([3, 2]))
         tensor([1, 2])
         """
     @overload
@@ -8751,7 +9966,10 @@ class PlainResults(Tensor):
 
         Raises RuntimeError for anything else than two matrices that fit, of one dtype; `matmul` broadcasts.
 
-        >>> tl.mm(tl.ones(2, 3), tl.ones(3, 1))
+        Args:
+            mat2: The right matrix, of shape (m, p).
+
+        >>> tl.ones(2, 3).mm(tl.ones(3, 1))
         tensor([[3.],
                 [3.]])
         """
@@ -8762,7 +9980,10 @@ class PlainResults(Tensor):
         come where PyTorch's sort leaves them, which decides between elements of which all occur once; in longer lines,
         where PyTorch's order is not defined, they come last.
 
-        >>> tl.mode(tl.tensor([3, 1, 3, 1, 2]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([3, 1, 3, 1, 2]).mode()
         tensorlike.return_types.mode(
         values=tensor(1),
         indices=tensor(3))
@@ -8779,15 +10000,17 @@ class PlainResults(Tensor):
         tensor([1., 1.])
         """
     def moveaxis(self, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Tensor:
-        """Return a view of `input` with the dimensions `source` moved to the positions `destination`, the others in order.
+        """Return a view of `self` with the dimensions `source` moved to the positions `destination`, the others in order.
+
+        An alias of `Tensor.movedim`.
 
         Raises RuntimeError when the two differ in length or name a dimension twice.
 
-        >>> tl.ones(2, 3, 4).movedim(0, -1).shape
+        >>> tl.ones(2, 3, 4).moveaxis(0, -1).shape
         tensorlike.Size([3, 4, 2])
         """
     def movedim(self, source: builtins.int | builtins.tuple[builtins.int, ...], destination: builtins.int | builtins.tuple[builtins.int, ...]) -> Tensor:
-        """Return a view of `input` with the dimensions `source` moved to the positions `destination`, the others in order.
+        """Return a view of `self` with the dimensions `source` moved to the positions `destination`, the others in order.
 
         Raises RuntimeError when the two differ in length or name a dimension twice.
 
@@ -8797,7 +10020,7 @@ class PlainResults(Tensor):
     def msort(self) -> Tensor:
         """Return the tensor sorted along its first dimension; see `sort`.
 
-        >>> tl.msort(tl.tensor([[3, 1], [2, 4]]))
+        >>> tl.tensor([[3, 1], [2, 4]]).msort()
         tensor([[2, 1],
                 [3, 4]])
         """
@@ -8805,22 +10028,25 @@ class PlainResults(Tensor):
     def mul(self, other: Tensor | Number) -> Tensor: ...
     @overload
     def mul(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the product of `input` and `other`, element by element, with broadcasting.
+        """Return the product of `self` and `other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
 
-        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        >>> tl.tensor([[1.0, 1.0], [2.0, 2.0]]).mul(tl.tensor([3.0, 4.0]))
         tensor([[3., 4.],
                 [6., 8.]])
         """
     def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None) -> Tensor:
-        """Return `num_samples` indices for each row of `input` (or for `input` itself), drawn in proportion to its values.
+        """Return `num_samples` indices for each row of `self` (or for `self` itself), drawn in proportion to its values.
 
         The values need not sum to 1. The result is int64 of shape (rows, num_samples), or (num_samples,) for one dimension.
         Raises RuntimeError for values that are negative or not finite, for a row without a positive one, and for more
         samples than values without `replacement`.
 
-        >>> tl.multinomial(tl.tensor([0.0, 3.0, 0.0]), 1)
+        Args:
+            generator: The source of random numbers; by default that of the device.
+
+        >>> tl.tensor([0.0, 3.0, 0.0]).multinomial(1)
         tensor([1])
 
         Same as PyTorch's function of that name, with numbers of its own.
@@ -8829,11 +10055,13 @@ class PlainResults(Tensor):
     def multiply(self, other: Tensor | Number) -> Tensor: ...
     @overload
     def multiply(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the product of `input` and `other`, element by element, with broadcasting.
+        """Return the product of `self` and `other`, element by element, with broadcasting.
+
+        An alias of `Tensor.mul`.
 
         The result has the promoted dtype of both; booleans are multiplied as in a logical and.
 
-        >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+        >>> tl.tensor([[1.0, 1.0], [2.0, 2.0]]).multiply(tl.tensor([3.0, 4.0]))
         tensor([[3., 4.],
                 [6., 8.]])
         """
@@ -8845,7 +10073,10 @@ class PlainResults(Tensor):
 
         Raises RuntimeError for anything else, for sizes that do not fit and for two dtypes.
 
-        >>> tl.mv(tl.ones(2, 3), tl.ones(3))
+        Args:
+            vec: The vector, of shape (m,).
+
+        >>> tl.ones(2, 3).mv(tl.ones(3))
         tensor([3., 3.])
         """
     def mvlgamma(self, p: builtins.int) -> Tensor:
@@ -8854,16 +10085,19 @@ class PlainResults(Tensor):
         Elements are greater than `(p - 1) / 2`. Integers give the default floating-point dtype. Raises RuntimeError when
         `p` is less than 1, and for a boolean tensor. Needs SciPy.
 
-        >>> tl.mvlgamma(tl.tensor([2.0, 3.0]), 2)
+        >>> tl.tensor([2.0, 3.0]).mvlgamma(2)
         tensor([0.4516, 1.5502])
         """
     def nan_to_num(self, nan: builtins.float | None = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
-        """Return `input` with its nan and infinite elements replaced by finite numbers.
+        """Return `self` with its nan and infinite elements replaced by finite numbers.
 
         `posinf` and `neginf` are the largest and the smallest number of the dtype unless given. The derivative of replaced
         elements is zero.
 
-        >>> tl.nan_to_num(tl.tensor([tl.nan, tl.inf, 1.0]), posinf=9.0)
+        Args:
+            nan: The number in place of NaN.
+
+        >>> tl.tensor([tl.nan, tl.inf, 1.0]).nan_to_num(posinf=9.0)
         tensor([0., 9., 1.])
         """
     @overload
@@ -8874,7 +10108,11 @@ class PlainResults(Tensor):
 
         Composes `nansum`, `isnan` and `sum`; integers are refused with a RuntimeError.
 
-        >>> tl.nanmean(tl.tensor([1.0, tl.nan, 2.0]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+            dtype: The dtype of the result.
+
+        >>> tl.tensor([1.0, tl.nan, 2.0]).nanmean()
         tensor(1.5000)
         """
     @overload
@@ -8887,7 +10125,10 @@ class PlainResults(Tensor):
     def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
         """Return the median of the elements that are not NaN, of all or, with the indices, along `dim`; see `median`.
 
-        >>> tl.nanmedian(tl.tensor([3.0, tl.nan, 2.0]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([3.0, tl.nan, 2.0]).nanmedian()
         tensor(2.)
         """
     @overload
@@ -8896,7 +10137,12 @@ class PlainResults(Tensor):
     def nanquantile(self, q: Tensor | SupportsTorchFunction | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return the `q`-th quantiles of the elements that are not NaN; see `quantile`.
 
-        >>> tl.nanquantile(tl.tensor([1.0, tl.nan, 3.0]), 0.5)
+        Args:
+            dim: The dimension, counted from the end if negative.
+            keepdim: Whether reduced dimensions are kept with size 1.
+            interpolation: How a quantile between two elements is computed: linear, lower, higher, midpoint or nearest.
+
+        >>> tl.tensor([1.0, tl.nan, 3.0]).nanquantile(0.5)
         tensor(2.)
         """
     def nansum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Tensor:
@@ -8904,14 +10150,18 @@ class PlainResults(Tensor):
 
         Complex tensors are refused with a RuntimeError.
 
-        >>> tl.nansum(tl.tensor([1.0, tl.nan, 2.0]))
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+            dtype: The dtype of the result.
+
+        >>> tl.tensor([1.0, tl.nan, 2.0]).nansum()
         tensor(3.)
         """
     @overload
     def narrow(self, dim: builtins.int, start: Tensor | builtins.int, length: builtins.int) -> Tensor: ...
     @overload
     def narrow(self, dim: builtins.int, start: Tensor | SupportsTorchFunction | builtins.int, length: builtins.int) -> Any:
-        """Return a view of the `length` slices of `input` from `start` on along `dim`.
+        """Return a view of the `length` slices of `self` from `start` on along `dim`.
 
         Raises RuntimeError or IndexError when there are not that many.
 
@@ -8922,18 +10172,18 @@ class PlainResults(Tensor):
     def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Tensor: ...
     @overload
     def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
-        """Return a copy of the `length` slices of `input` from `start` on along `dim`.
+        """Return a copy of the `length` slices of `self` from `start` on along `dim`.
 
-        >>> tl.narrow_copy(tl.arange(5), 0, 1, 3)
+        >>> tl.arange(5).narrow_copy(0, 1, 3)
         tensor([1, 2, 3])
         """
     @overload
     def ne(self, other: Tensor | Number) -> Tensor: ...
     @overload
     def ne(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
+        """Return whether `self` differs from `other`, element by element, with broadcasting; nan differs from itself.
 
-        >>> tl.ne(tl.tensor([1, 2]), 2)
+        >>> tl.tensor([1, 2]).ne(2)
         tensor([ True, False])
         """
     def neg(self) -> Tensor:
@@ -8946,6 +10196,8 @@ class PlainResults(Tensor):
         """
     def negative(self) -> Tensor:
         """Return the negative of each element; unsigned integers wrap around.
+
+        An alias of `Tensor.neg`.
 
         Raises RuntimeError for booleans: use `~`.
 
@@ -8972,6 +10224,13 @@ class PlainResults(Tensor):
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
+        Args:
+            dtype: The dtype of the result.
+            device: The device of the result, by default that of the operands or the default device.
+            requires_grad: Whether gradients are recorded for the result.
+            layout: Must be `tensorlike.strided`, the default.
+            pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+
         >>> tl.tensor([5]).new_empty(2, 0).shape
         tensorlike.Size([2, 0])
         """
@@ -8981,6 +10240,13 @@ class PlainResults(Tensor):
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
+        Args:
+            dtype: The dtype of the result.
+            device: The device of the result, by default that of the operands or the default device.
+            requires_grad: Whether gradients are recorded for the result.
+            layout: Must be `tensorlike.strided`, the default.
+            pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+
         >>> tl.tensor([1]).new_empty_strided((2, 3), (1, 2)).dtype
         tensorlike.int64
         """
@@ -8988,6 +10254,13 @@ class PlainResults(Tensor):
         """Return a tensor of the shape `size` filled with `fill_value`, of the dtype and device of this tensor.
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+        Args:
+            dtype: The dtype of the result.
+            device: The device of the result, by default that of the operands or the default device.
+            requires_grad: Whether gradients are recorded for the result.
+            layout: Must be `tensorlike.strided`, the default.
+            pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
 
         >>> tl.tensor([5]).new_full((2,), 7)
         tensor([7, 7])
@@ -9000,6 +10273,13 @@ class PlainResults(Tensor):
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
+        Args:
+            dtype: The dtype of the result.
+            device: The device of the result, by default that of the operands or the default device.
+            requires_grad: Whether gradients are recorded for the result.
+            layout: Must be `tensorlike.strided`, the default.
+            pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+
         >>> tl.tensor([5]).new_ones(2)
         tensor([1, 1])
         """
@@ -9007,6 +10287,13 @@ class PlainResults(Tensor):
         """Return a copy of `data` with the dtype and device of this tensor unless others are given.
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
+
+        Args:
+            dtype: The dtype of the result.
+            device: The device of the result, by default that of the operands or the default device.
+            requires_grad: Whether gradients are recorded for the result.
+            layout: Must be `tensorlike.strided`, the default.
+            pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
 
         >>> tl.tensor([5.0]).new_tensor([1, 2])
         tensor([1., 2.])
@@ -9019,6 +10306,13 @@ class PlainResults(Tensor):
 
         It is overridable, although `overrides.get_ignored_functions()` lists it: both as in PyTorch.
 
+        Args:
+            dtype: The dtype of the result.
+            device: The device of the result, by default that of the operands or the default device.
+            requires_grad: Whether gradients are recorded for the result.
+            layout: Must be `tensorlike.strided`, the default.
+            pin_memory: Whether the memory is page-locked, for faster copies to a CUDA device.
+
         >>> tl.tensor([1]).new_zeros(2)
         tensor([0, 0])
         """
@@ -9026,12 +10320,12 @@ class PlainResults(Tensor):
     def nextafter(self, other: Tensor) -> Tensor: ...
     @overload
     def nextafter(self, other: Tensor | SupportsTorchFunction) -> Any:
-        """Return the floating-point number next to each element of `input`, in the direction of `other`.
+        """Return the floating-point number next to each element of `self`, in the direction of `other`.
 
         Both broadcast.
         Raises NotImplementedError for other than floating-point elements.
 
-        >>> tl.nextafter(tl.tensor([1.0]), tl.tensor([2.0])) > 1
+        >>> tl.tensor([1.0]).nextafter(tl.tensor([2.0])) > 1
         tensor([True])
         """
     @overload
@@ -9042,10 +10336,13 @@ class PlainResults(Tensor):
     def nonzero(self, *, out: Tensor | SupportsTorchFunction | None = None, as_tuple: Literal[False] = False) -> Any:
         """Return the indices of the elements that are not zero, one in a row; as a tuple, one tensor for each dimension.
 
-        >>> tl.nonzero(tl.tensor([0, 1, 2]))
+        Args:
+            as_tuple: Whether to return a tuple with the indices of each dimension.
+
+        >>> tl.tensor([0, 1, 2]).nonzero()
         tensor([[1],
                 [2]])
-        >>> tl.nonzero(tl.tensor([0, 1, 2]), as_tuple=True)
+        >>> tl.tensor([0, 1, 2]).nonzero(as_tuple=True)
         (tensor([1, 2]),)
         """
     @overload
@@ -9056,7 +10353,7 @@ class PlainResults(Tensor):
 
         Raises RuntimeError for a negative `size`.
 
-        >>> tl.nonzero_static(tl.tensor([0, 1, 2]), size=3)
+        >>> tl.tensor([0, 1, 2]).nonzero_static(size=3)
         tensor([[ 1],
                 [ 2],
                 [-1]])
@@ -9070,27 +10367,33 @@ class PlainResults(Tensor):
         "fro" is the same as 2; "nuc" is the sum of the singular values of the matrices along two dimensions. Raises
         RuntimeError for integers and for other strings. Composes the vector norm, and `linalg.svdvals` for "nuc".
 
-        >>> tl.norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+            dtype: The dtype of the result.
+
+        >>> tl.tensor([[3.0, 4.0], [6.0, 8.0]]).norm(dim=1)
         tensor([ 5., 10.])
         """
     @overload
     def not_equal(self, other: Tensor | Number) -> Tensor: ...
     @overload
     def not_equal(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return whether `input` differs from `other`, element by element, with broadcasting; nan differs from itself.
+        """Return whether `self` differs from `other`, element by element, with broadcasting; nan differs from itself.
 
-        >>> tl.ne(tl.tensor([1, 2]), 2)
+        An alias of `Tensor.ne`.
+
+        >>> tl.tensor([1, 2]).not_equal(2)
         tensor([ True, False])
         """
     @overload
     def orgqr(self, input2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
     def orgqr(self, input2: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
-        """Return the first n columns of the product of the reflections `input` with the factors `input2`.
+        """Return the first n columns of the product of the reflections `self` with the factors `input2`.
 
         It is `linalg.householder_product` under an older name.
 
-        >>> tl.orgqr(tl.tensor([[5.0], [0.5]]), tl.tensor([1.6]))
+        >>> tl.tensor([[5.0], [0.5]]).orgqr(tl.tensor([1.6]))
         tensor([[-0.6000],
                 [-0.8000]])
         """
@@ -9100,13 +10403,13 @@ class PlainResults(Tensor):
     def ormqr(self, input2: Tensor | SupportsTorchFunction, input3: Tensor | SupportsTorchFunction, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
         """Return Q times `input3`, or with `left=False` `input3` times Q, for the product Q of the reflections of `geqrf`.
 
-        `input` of shape (..., m, n) has the vectors, `input2` of shape (..., min(m, n)) their factors, and Q, of shape
+        `self` of shape (..., m, n) has the vectors, `input2` of shape (..., min(m, n)) their factors, and Q, of shape
         (..., m, m), is never made. `transpose` puts the conjugate transpose of Q in its place. Raises RuntimeError for
         shapes that do not fit and different dtypes. Composes `linalg.solve_triangular`.
 
         >>> A = tl.tensor([[3.0, 1.0], [4.0, 2.0]])
         >>> a, tau = tl.geqrf(A)
-        >>> tl.allclose(tl.ormqr(a, tau, A, transpose=True), a.triu(), atol=1e-6)
+        >>> tl.allclose(a.ormqr(tau, A, transpose=True), a.triu(), atol=1e-6)
         True
         """
     @overload
@@ -9117,7 +10420,10 @@ class PlainResults(Tensor):
 
         Raises RuntimeError for anything else than two vectors.
 
-        >>> tl.outer(tl.tensor([1, 2]), tl.tensor([3, 4]))
+        Args:
+            vec2: The second vector, of shape (m,).
+
+        >>> tl.tensor([1, 2]).outer(tl.tensor([3, 4]))
         tensor([[3, 4],
                 [6, 8]])
         """
@@ -9125,7 +10431,7 @@ class PlainResults(Tensor):
     def permute(self, *dims: builtins.int) -> Tensor: ...
     @overload
     def permute(self, dims: Sequence[builtins.int]) -> Tensor:
-        """Return a view of `input` with its dimensions in the order `dims`.
+        """Return a view of `self` with its dimensions in the order `dims`.
 
         Raises RuntimeError unless `dims` names every dimension once.
 
@@ -9142,7 +10448,7 @@ class PlainResults(Tensor):
     def pinverse(self, rcond: builtins.float = 1e-15) -> Tensor:
         """Return the pseudoinverse of a matrix, as `linalg.pinv` does with `rcond` as its relative tolerance.
 
-        >>> tl.pinverse(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        >>> tl.tensor([[2.0, 0.0], [0.0, 4.0]]).pinverse()
         tensor([[0.5000, 0.0000],
                 [0.0000, 0.2500]])
         """
@@ -9156,7 +10462,7 @@ class PlainResults(Tensor):
         tensor([-2.4041])
         """
     def positive(self) -> Tensor:
-        """Return `input` itself.
+        """Return `self` itself.
 
         Raises RuntimeError for booleans.
 
@@ -9167,24 +10473,24 @@ class PlainResults(Tensor):
     def pow(self, exponent: Tensor | Number) -> Tensor: ...
     @overload
     def pow(self, exponent: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return `input` to the power of `exponent`, element by element, with broadcasting.
+        """Return `self` to the power of `exponent`, element by element, with broadcasting.
 
         Integers stay integers; a negative number as exponent raises RuntimeError for them, while negative exponents in a
         tensor give 0, or 1 and -1 where the base is that.
 
-        >>> tl.pow(tl.tensor([1.0, 2.0, 3.0]), 2), 2 ** tl.tensor([0, 1, 2])
+        >>> tl.tensor([1.0, 2.0, 3.0]).pow(2), 2 ** tl.tensor([0, 1, 2])
         (tensor([1., 4., 9.]), tensor([1, 2, 4]))
         """
     @overload
     def prelu(self, weight: Tensor) -> Tensor: ...
     @overload
     def prelu(self, weight: Tensor | SupportsTorchFunction) -> Any:
-        """Return the elements of `input`, negative ones times `weight`: one number, or one for each channel.
+        """Return the elements of `self`, negative ones times `weight`: one number, or one for each channel.
 
         Channels are the second dimension. Raises RuntimeError for another number of elements and for different dtypes.
         Composes `where`.
 
-        >>> tl.prelu(tl.tensor([-2.0, 4.0]), tl.tensor(0.5))
+        >>> tl.tensor([-2.0, 4.0]).prelu(tl.tensor(0.5))
         tensor([-1.,  4.])
         """
     def prod(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Tensor:
@@ -9192,19 +10498,22 @@ class PlainResults(Tensor):
 
         Integers and booleans are multiplied in int64; `dtype` converts the input first.
 
-        >>> tl.prod(tl.tensor([[1, 2], [3, 4]]), 1)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[1, 2], [3, 4]]).prod(1)
         tensor([ 2, 12])
         """
     @overload
     def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor: ...
     @overload
     def put(self, index: Tensor | SupportsTorchFunction, source: Tensor | SupportsTorchFunction, accumulate: builtins.bool = False) -> Any:
-        """Return `input` with the elements of `source` written at the flat positions in `index`.
+        """Return `self` with the elements of `source` written at the flat positions in `index`.
 
         With `accumulate` they are added, twice where a position is named twice. Raises IndexError for an index out of
         range.
 
-        >>> tl.put(tl.zeros(2, 2), tl.tensor([0, 3]), tl.tensor([5.0, 6.0]))
+        >>> tl.zeros(2, 2).put(tl.tensor([0, 3]), tl.tensor([5.0, 6.0]))
         tensor([[5., 0.],
                 [0., 6.]])
         """
@@ -9214,7 +10523,7 @@ class PlainResults(Tensor):
     def qr(self, some: builtins.bool = True, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
         """Return the factors Q and R of a matrix: the reduced ones of `linalg.qr`, the complete ones unless `some`.
 
-        >>> tl.qr(tl.ones(3, 2), some=False).Q.shape
+        >>> tl.ones(3, 2).qr(some=False).Q.shape
         tensorlike.Size([3, 3])
 
         Same as PyTorch's function of that name, without its warning to use `linalg.qr` instead.
@@ -9229,7 +10538,10 @@ class PlainResults(Tensor):
         Composes `sort` with picking and interpolating. Raises RuntimeError unless the input is float32 or float64 and `q`
         of the same dtype, between 0 and 1.
 
-        >>> tl.quantile(tl.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([1.0, 2.0, 3.0, 4.0]).quantile(0.5)
         tensor(2.5000)
         """
     def rad2deg(self) -> Tensor:
@@ -9237,11 +10549,11 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.rad2deg(tl.tensor([0.0, 3.1416]))
+        >>> tl.tensor([0.0, 3.1416]).rad2deg()
         tensor([  0.0000, 180.0004])
         """
     def ravel(self) -> Tensor:
-        """Return the elements of `input` in one dimension: a view where the memory allows it, else a copy.
+        """Return the elements of `self` in one dimension: a view where the memory allows it, else a copy.
 
         >>> tl.ones(2, 2).ravel()
         tensor([1., 1., 1., 1.])
@@ -9251,7 +10563,7 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.reciprocal(tl.tensor([2, 4]))
+        >>> tl.tensor([2.0, 4.0]).reciprocal()
         tensor([0.5000, 0.2500])
         """
     def relu(self) -> Tensor:
@@ -9259,7 +10571,7 @@ class PlainResults(Tensor):
 
         Works on real numbers of any dtype; raises RuntimeError for booleans.
 
-        >>> tl.relu(tl.tensor([-1.0, 0.0, 2.0]))
+        >>> tl.tensor([-1.0, 0.0, 2.0]).relu()
         tensor([0., 0., 2.])
         """
     @overload
@@ -9271,7 +10583,7 @@ class PlainResults(Tensor):
         Raises RuntimeError for an integer divided by zero; a floating-point one gives nan.
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.remainder(tl.tensor([-3.0, 3.0]), 2), tl.tensor([5, -5]) % 3
+        >>> tl.tensor([-3.0, 3.0]).remainder(2), tl.tensor([5, -5]) % 3
         (tensor([1., 1.]), tensor([2, 1]))
         """
     def renorm(self, p: Number, dim: builtins.int, maxnorm: Number) -> Tensor:
@@ -9305,14 +10617,14 @@ class PlainResults(Tensor):
 
         >>> tl.tensor([1, 2]).repeat_interleave(2)
         tensor([1, 1, 2, 2])
-        >>> tl.repeat_interleave(tl.tensor([5, 6]), tl.tensor([1, 2]))
+        >>> tl.tensor([5, 6]).repeat_interleave(tl.tensor([1, 2]))
         tensor([5, 6, 6])
         """
     @overload
     def reshape(self, *shape: builtins.int) -> Tensor: ...
     @overload
     def reshape(self, shape: Sequence[builtins.int]) -> Tensor:
-        """Return the elements of `input` in the shape `shape`: a view where the memory allows it, else a copy.
+        """Return the elements of `self` in the shape `shape`: a view where the memory allows it, else a copy.
 
         One size may be -1: it is inferred from the others. Raises RuntimeError when the sizes do not match.
 
@@ -9336,6 +10648,9 @@ class PlainResults(Tensor):
     def resize(self, sizes: Sequence[builtins.int], /) -> Tensor:
         """Return this tensor in another shape with as many elements; raises RuntimeError for another number of them.
 
+        Args:
+            sizes: The new shape.
+
         >>> tl.arange(6).resize(2, 3)
         tensor([[0, 1, 2],
                 [3, 4, 5]])
@@ -9355,32 +10670,32 @@ class PlainResults(Tensor):
         Same as PyTorch's method of that name, without its warning to use `reshape_as` instead.
         """
     def resolve_conj(self) -> Tensor:
-        """Return `input` itself: no tensor here has a conjugate or negative bit to resolve.
+        """Return `self` itself: no tensor here has a conjugate or negative bit to resolve.
 
-        >>> tl.resolve_conj(tl.tensor([1j]).conj())
+        >>> tl.tensor([1j]).conj().resolve_conj()
         tensor([0.-1.j])
         """
     def resolve_neg(self) -> Tensor:
-        """Return `input` itself: no tensor here has a conjugate or negative bit to resolve.
+        """Return `self` itself: no tensor here has a conjugate or negative bit to resolve.
 
-        >>> tl.resolve_neg(tl.ones(2))
+        >>> tl.ones(2).resolve_neg()
         tensor([1., 1.])
         """
     def roll(self, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
-        """Return `input` with its elements shifted along the dimensions `dims`, wrapping around at the ends.
+        """Return `self` with its elements shifted along the dimensions `dims`, wrapping around at the ends.
 
         Without `dims` it is shifted as if it had one dimension. Raises RuntimeError when the numbers of shifts and
         dimensions differ.
 
-        >>> tl.roll(tl.tensor([1, 2, 3]), 1)
+        >>> tl.tensor([1, 2, 3]).roll(1)
         tensor([3, 1, 2])
         """
     def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = ...) -> Tensor:
-        """Rotate `input` by `k` times 90 degrees in the plane of two dimensions, from the first to the second.
+        """Rotate `self` by `k` times 90 degrees in the plane of two dimensions, from the first to the second.
 
         Raises RuntimeError unless `dims` names two different dimensions.
 
-        >>> tl.rot90(tl.tensor([[1, 2], [3, 4]]))
+        >>> tl.tensor([[1, 2], [3, 4]]).rot90()
         tensor([[2, 4],
                 [1, 3]])
         """
@@ -9391,7 +10706,7 @@ class PlainResults(Tensor):
         raise NotImplementedError with `decimals`.
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.round(tl.tensor([0.5, 1.5, -1.2])), tl.round(tl.tensor([0.1234]), decimals=2)
+        >>> tl.tensor([0.5, 1.5, -1.2]).round(), tl.tensor([0.1234]).round(decimals=2)
         (tensor([ 0.,  2., -1.]), tensor([0.1200]))
         """
     def rsqrt(self) -> Tensor:
@@ -9399,48 +10714,54 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.rsqrt(tl.tensor([4.0, 0.25]))
+        >>> tl.tensor([4.0, 0.25]).rsqrt()
         tensor([0.5000, 2.0000])
         """
     @overload
     def scatter(self, dim: builtins.int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | None = None) -> Tensor: ...
     @overload
     def scatter(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction | Number | None = None, *, value: Number | None = None, reduce: builtins.str | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
-        """Return `input` with the elements of `src`, or a number, written at the indices `index` along `dim`.
+        """Return `self` with the elements of `src`, or a number, written at the indices `index` along `dim`.
 
         `reduce` may be "add" or "multiply". Raises RuntimeError for an index out of range, or shapes or dtypes that do not
         fit.
 
-        >>> tl.scatter(tl.zeros(1, 3), 1, tl.tensor([[0, 2]]), tl.tensor([[5.0, 6.0]]))
+        Args:
+            value: The number that is written.
+
+        >>> tl.zeros(1, 3).scatter(1, tl.tensor([[0, 2]]), tl.tensor([[5.0, 6.0]]))
         tensor([[5., 0., 6.]])
         """
     @overload
     def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor: ...
     @overload
     def scatter_add(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction) -> Any:
-        """Return `input` with the elements of `src` added at the indices `index` along `dim`.
+        """Return `self` with the elements of `src` added at the indices `index` along `dim`.
 
         A place named twice is added to twice. Raises RuntimeError for an index out of range, or shapes or dtypes that do
         not fit.
 
-        >>> tl.scatter_add(tl.zeros(1, 3), 1, tl.tensor([[0, 0, 2]]), tl.ones(1, 3))
+        >>> tl.zeros(1, 3).scatter_add(1, tl.tensor([[0, 0, 2]]), tl.ones(1, 3))
         tensor([[2., 0., 1.]])
         """
     @overload
     def scatter_reduce(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor: ...
     @overload
     def scatter_reduce(self, dim: builtins.int, index: Tensor | SupportsTorchFunction, src: Tensor | SupportsTorchFunction, reduce: builtins.str, *, include_self: builtins.bool = True) -> Any:
-        """Reduce the elements of `src` with the same index along `dim`, and write the results to a copy of `input`.
+        """Reduce the elements of `src` with the same index along `dim`, and write the results to a copy of `self`.
 
-        `reduce` is "sum", "prod", "mean", "amax" or "amin"; the elements of `input` take part unless `include_self` is
+        `reduce` is "sum", "prod", "mean", "amax" or "amin"; the elements of `self` take part unless `include_self` is
         False. Raises RuntimeError for an index out of range, or shapes or dtypes that do not fit.
 
+        Args:
+            index: The indices, of dtype int64.
+
         >>> x = tl.tensor([1.0, 2.0])
-        >>> tl.scatter_reduce(x, 0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "amax")
+        >>> x.scatter_reduce(0, tl.tensor([0, 0]), tl.tensor([5.0, 3.0]), "amax")
         tensor([5., 2.])
         """
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
-        """Return a view of the slice of `input` at `index` along `dim`, without that dimension.
+        """Return a view of the slice of `self` at `index` along `dim`, without that dimension.
 
         Raises IndexError when the index is out of range.
 
@@ -9451,32 +10772,35 @@ class PlainResults(Tensor):
     def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor: ...
     @overload
     def select_scatter(self, src: Tensor | SupportsTorchFunction, dim: builtins.int, index: builtins.int) -> Any:
-        """Return a copy of `input` whose slice at `index` along `dim` is `src`.
+        """Return a copy of `self` whose slice at `index` along `dim` is `src`.
 
         Raises IndexError when the index is out of range, and RuntimeError unless `src` has the shape of the slice.
 
-        >>> tl.select_scatter(tl.zeros(2, 2), tl.ones(2), 0, 0)
+        >>> tl.zeros(2, 2).select_scatter(tl.ones(2), 0, 0)
         tensor([[1., 1.],
                 [0., 0.]])
         """
     def sgn(self) -> Tensor:
         """Return each element divided by its absolute value, 0 for 0: the sign, defined for complex numbers too.
 
-        >>> tl.sgn(tl.tensor([3 + 4j, 0j]))
+        >>> tl.tensor([3 + 4j, 0j]).sgn()
         tensor([0.6000+0.8000j, 0.0000+0.0000j])
         """
     def short(self, memory_format: Any = None) -> Tensor:
         """Return this tensor with dtype `int16`; itself if it has that already.
 
+        Args:
+            memory_format: `preserve_format` or `contiguous_format`: the strides of the result.
+
         >>> tl.tensor([1, 0]).short().dtype
         tensorlike.int16
         """
     def sigmoid(self) -> Tensor:
-        """Return `1 / (1 + exp(-input))` for each element.
+        """Return `1 / (1 + exp(-self))` for each element.
 
         Integers give the default floating-point dtype.
 
-        >>> tl.sigmoid(tl.tensor([0.0, 100.0]))
+        >>> tl.tensor([0.0, 100.0]).sigmoid()
         tensor([0.5000, 1.0000])
         """
     def sign(self) -> Tensor:
@@ -9485,7 +10809,7 @@ class PlainResults(Tensor):
         For complex elements use `sgn`.
         Raises NotImplementedError for complex elements.
 
-        >>> tl.sign(tl.tensor([-2.5, 0.0, 3.0]))
+        >>> tl.tensor([-2.5, 0.0, 3.0]).sign()
         tensor([-1.,  0.,  1.])
         """
     def signbit(self) -> Tensor:
@@ -9493,7 +10817,7 @@ class PlainResults(Tensor):
 
         Raises NotImplementedError for complex elements.
 
-        >>> tl.signbit(tl.tensor([-1.0, -0.0, 0.0]))
+        >>> tl.tensor([-1.0, -0.0, 0.0]).signbit()
         tensor([ True,  True, False])
         """
     def sin(self) -> Tensor:
@@ -9501,15 +10825,15 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.sin(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).sin()
         tensor([0.0000, 0.8415])
         """
     def sinc(self) -> Tensor:
-        """Return `sin(pi * input) / (pi * input)` for each element, 1 for 0.
+        """Return `sin(pi * self) / (pi * self)` for each element, 1 for 0.
 
         Integers give the default floating-point dtype.
 
-        >>> tl.sinc(tl.tensor([0.0, 0.5, 1.5]))
+        >>> tl.tensor([0.0, 0.5, 1.5]).sinc()
         tensor([ 1.0000,  0.6366, -0.2122])
         """
     def sinh(self) -> Tensor:
@@ -9517,17 +10841,17 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.sinh(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).sinh()
         tensor([0.0000, 1.1752])
         """
     @overload
     def slice_inverse(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor: ...
     @overload
     def slice_inverse(self, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Any:
-        """Return the view of the memory of `input` with the geometry of `src`: the tensor that a slice was taken from.
+        """Return the view of the memory of `self` with the geometry of `src`: the tensor that a slice was taken from.
 
         `dim`, `start`, `end` and `step` describe the slice, and are not used. Raises RuntimeError when the memory of
-        `input` is too small.
+        `self` is too small.
 
         >>> x = tl.arange(4)
         >>> x[1:3].slice_inverse(x, 0, 1, 3)
@@ -9537,17 +10861,17 @@ class PlainResults(Tensor):
     def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor: ...
     @overload
     def slice_scatter(self, src: Tensor | SupportsTorchFunction, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
-        """Return a copy of `input` whose slices from `start` to `end` along `dim`, `step` apart, are those of `src`.
+        """Return a copy of `self` whose slices from `start` to `end` along `dim`, `step` apart, are those of `src`.
 
         Raises RuntimeError unless `src` has the shape of those slices.
 
-        >>> tl.slice_scatter(tl.zeros(4), tl.ones(2), 0, 1, 3)
+        >>> tl.zeros(4).slice_scatter(tl.ones(2), 0, 1, 3)
         tensor([0., 1., 1., 0.])
         """
     def slogdet(self) -> return_types.slogdet:
         """Return the sign and the logarithm of the absolute value of a determinant, as `linalg.slogdet` does.
 
-        >>> tl.slogdet(tl.eye(2)).logabsdet
+        >>> tl.eye(2).slogdet().logabsdet
         tensor(0.)
         """
     def softmax(self, dim: builtins.int, dtype: Dtype | None = None) -> Tensor:
@@ -9555,7 +10879,7 @@ class PlainResults(Tensor):
 
         `dtype` converts the input first; without it integers are refused with a NotImplementedError.
 
-        >>> tl.softmax(tl.tensor([0.0, 0.0]), dim=0)
+        >>> tl.tensor([0.0, 0.0]).softmax(dim=0)
         tensor([0.5000, 0.5000])
         """
     def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> return_types.sort:
@@ -9564,7 +10888,10 @@ class PlainResults(Tensor):
         NaN counts as the largest. Equal elements keep their order, whether `stable` asks for it or not. Complex tensors are
         refused with a RuntimeError.
 
-        >>> tl.sort(tl.tensor([3, 1, 2]), descending=True)
+        Args:
+            descending: Whether the largest element comes first.
+
+        >>> tl.tensor([3, 1, 2]).sort(descending=True)
         tensorlike.return_types.sort(
         values=tensor([3, 2, 1]),
         indices=tensor([0, 2, 1]))
@@ -9581,15 +10908,21 @@ class PlainResults(Tensor):
     def split(self, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Split this tensor along `dim` into views of one size, except the last, or of given sizes.
 
+        Args:
+            split_size: The size of each part but a smaller last one, or the sizes of all.
+
         >>> tl.arange(5).split([1, 4])
         (tensor([0]), tensor([1, 2, 3, 4]))
         """
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-        """Split `input` along `dim` into views of the given sizes.
+        """Split `self` along `dim` into views of the given sizes.
 
         Raises RuntimeError when the sizes do not sum to the size of the dimension.
 
-        >>> tl.split_with_sizes(tl.arange(3), [1, 2])
+        Args:
+            split_sizes: The sizes of all parts.
+
+        >>> tl.arange(3).split_with_sizes([1, 2])
         (tensor([0]), tensor([1, 2]))
         """
     def sqrt(self) -> Tensor:
@@ -9597,7 +10930,7 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.sqrt(tl.tensor([4.0, 9.0]))
+        >>> tl.tensor([4.0, 9.0]).sqrt()
         tensor([2., 3.])
         """
     def square(self) -> Tensor:
@@ -9605,11 +10938,11 @@ class PlainResults(Tensor):
 
         Booleans give int64; every other dtype stays.
 
-        >>> tl.square(tl.tensor([-2.0, 3.0]))
+        >>> tl.tensor([-2.0, 3.0]).square()
         tensor([4., 9.])
         """
     def squeeze(self, dim: builtins.int | builtins.tuple[builtins.int, ...] | None = None) -> Tensor:
-        """Return a view of `input` without its dimensions of size 1, or without those of them in `dim`.
+        """Return a view of `self` without its dimensions of size 1, or without those of them in `dim`.
 
         >>> tl.ones(1, 2, 1).squeeze().shape, tl.ones(1, 2, 1).squeeze(0).shape
         (tensorlike.Size([2]), tensorlike.Size([2, 1]))
@@ -9617,7 +10950,12 @@ class PlainResults(Tensor):
     def std(self, dim: builtins.int | Sequence[builtins.int] | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
         """Return the standard deviation over the dimensions `dim`, or over all: the square root of `var`.
 
-        >>> tl.std(tl.tensor([[1.0, 3.0], [2.0, 2.0]]), dim=1)
+        Args:
+            unbiased: False is `correction=0`, True is `correction=1`.
+            keepdim: Whether reduced dimensions are kept with size 1.
+            correction: The number by which the divisor is less than the number of elements; 1 is Bessel's correction.
+
+        >>> tl.tensor([[1.0, 3.0], [2.0, 2.0]]).std(dim=1)
         tensor([1.4142, 0.0000])
         """
     @overload
@@ -9642,7 +10980,7 @@ class PlainResults(Tensor):
                 last dimension of size 2.
             align_to_window: whether frames begin where the window does, only without `center`.
 
-        >>> tl.stft(tl.tensor([1.0, 2.0, 3.0, 4.0]), 2, 2, center=False, return_complex=True)
+        >>> tl.tensor([1.0, 2.0, 3.0, 4.0]).stft(2, 2, center=False, return_complex=True)
         tensor([[ 3.+0.j,  7.+0.j],
                 [-1.+0.j, -1.+0.j]])
         """
@@ -9650,22 +10988,24 @@ class PlainResults(Tensor):
     def sub(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor: ...
     @overload
     def sub(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
-        """Return `input - alpha * other`, element by element, with broadcasting.
+        """Return `self - alpha * other`, element by element, with broadcasting.
 
         The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
 
-        >>> tl.sub(tl.tensor([5, 6]), 2)
+        >>> tl.tensor([5, 6]).sub(2)
         tensor([3, 4])
         """
     @overload
     def subtract(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor: ...
     @overload
     def subtract(self, other: Tensor | SupportsTorchFunction | Number, *, alpha: Number = 1) -> Any:
-        """Return `input - alpha * other`, element by element, with broadcasting.
+        """Return `self - alpha * other`, element by element, with broadcasting.
+
+        An alias of `Tensor.sub`.
 
         The result has the promoted dtype of both. Raises RuntimeError for booleans: use `^` or `~`.
 
-        >>> tl.sub(tl.tensor([5, 6]), 2)
+        >>> tl.tensor([5, 6]).subtract(2)
         tensor([3, 4])
         """
     def sum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Tensor:
@@ -9673,7 +11013,10 @@ class PlainResults(Tensor):
 
         Integers and booleans are summed in int64, half precision in float32; `dtype` converts the input first.
 
-        >>> tl.sum(tl.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([[1.0, 2.0], [3.0, 4.0]]).sum(dim=0)
         tensor([4., 6.])
         """
     @overload
@@ -9695,19 +11038,27 @@ class PlainResults(Tensor):
 
         U and V are reduced if `some`, and zeros without `compute_uv`.
 
-        >>> tl.svd(tl.ones(3, 2)).V.shape
+        >>> tl.ones(3, 2).svd().V.shape
         tensorlike.Size([2, 2])
 
         Same as PyTorch's function of that name, without its warning to use `linalg.svd` instead.
         """
     def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
-        """Return a view of `input` with two dimensions exchanged, as `transpose` does.
+        """Return a view of `self` with two dimensions exchanged, as `transpose` does.
+
+        Args:
+            axis0: The first of the two dimensions that are exchanged.
+            axis1: The second of the two dimensions that are exchanged.
 
         >>> tl.ones(2, 3).swapaxes(0, 1).shape
         tensorlike.Size([3, 2])
         """
     def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """Return a view of `input` with two dimensions exchanged, as `transpose` does.
+        """Return a view of `self` with two dimensions exchanged, as `transpose` does.
+
+        Args:
+            dim0: The first of the two dimensions that are exchanged.
+            dim1: The second of the two dimensions that are exchanged.
 
         >>> tl.ones(2, 3).swapdims(0, 1).shape
         tensorlike.Size([3, 2])
@@ -9724,23 +11075,23 @@ class PlainResults(Tensor):
     def take(self, index: Tensor) -> Tensor: ...
     @overload
     def take(self, index: Tensor | SupportsTorchFunction) -> Any:
-        """Return the elements of the flattened `input` selected by `index`; negative indices count from the end.
+        """Return the elements of the flattened `self` selected by `index`; negative indices count from the end.
 
         Raises IndexError for an index out of range, and RuntimeError unless `index` is int64.
 
-        >>> tl.take(tl.tensor([[1, 2], [3, 4]]), tl.tensor([0, 3]))
+        >>> tl.tensor([[1, 2], [3, 4]]).take(tl.tensor([0, 3]))
         tensor([1, 4])
         """
     @overload
     def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor: ...
     @overload
     def take_along_dim(self, indices: Tensor | SupportsTorchFunction, dim: builtins.int | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
-        """Return the elements of `input` selected by `indices` along `dim`; the other dimensions broadcast.
+        """Return the elements of `self` selected by `indices` along `dim`; the other dimensions broadcast.
 
         Without `dim` the input is flattened. Raises RuntimeError when the numbers of dimensions differ.
 
         >>> x = tl.tensor([[3, 1], [2, 4]])
-        >>> tl.take_along_dim(x, tl.tensor([[0]]), 1)
+        >>> x.take_along_dim(tl.tensor([[0]]), 1)
         tensor([[3],
                 [2]])
         """
@@ -9749,7 +11100,7 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.tan(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).tan()
         tensor([0.0000, 1.5574])
         """
     def tanh(self) -> Tensor:
@@ -9757,20 +11108,25 @@ class PlainResults(Tensor):
 
         Integers give the default floating-point dtype.
 
-        >>> tl.tanh(tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 1.0]).tanh()
         tensor([0.0000, 0.7616])
         """
     @overload
     def tensor_split(self, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> builtins.tuple[Tensor, ...]: ...
     @overload
     def tensor_split(self, indices_or_sections: Tensor | SupportsTorchFunction | builtins.int | Sequence[builtins.int] | None = None, dim: builtins.int = 0, *, indices: Sequence[builtins.int] | None = None, sections: builtins.int | None = None) -> Any:
-        """Split `input` along `dim` into a number of views, or at the given indices.
+        """Split `self` along `dim` into a number of views, or at the given indices.
 
         Raises RuntimeError for fewer than one part.
 
-        >>> tl.tensor_split(tl.arange(5), 2)
+        Args:
+            indices_or_sections: The number of equal parts, or the indices at which they begin.
+            indices: The indices, of an integer dtype.
+            sections: The number of equal parts.
+
+        >>> tl.arange(5).tensor_split(2)
         (tensor([0, 1, 2]), tensor([3, 4]))
-        >>> tl.tensor_split(tl.arange(5), (1, 4))
+        >>> tl.arange(5).tensor_split((1, 4))
         (tensor([0]), tensor([1, 2, 3]), tensor([4]))
         """
     @overload
@@ -9796,11 +11152,17 @@ class PlainResults(Tensor):
         Takes `to(dtype)`, `to(device, dtype)`, `to(other)` and the keywords `dtype`, `device`, `non_blocking`, `copy` and
         `memory_format`.
 
+        Args:
+            tensor: The other tensor.
+
         >>> tl.tensor([1, 2]).to(tl.float32)
         tensor([1., 2.])
         """
     def to_dense(self, dtype: Any = None, *, masked_grad: builtins.bool | None = None) -> Tensor:
         """Return the tensor itself, which is stored whole, or a copy of another dtype.
+
+        Args:
+            masked_grad: Accepted as in PyTorch, without effect.
 
         >>> tl.ones(2).to_dense()
         tensor([1., 1.])
@@ -9810,6 +11172,10 @@ class PlainResults(Tensor):
 
         `sparse_dim` dimensions are stored by coordinates, all of them unless given; the others whole, as far as there is an
         element that is not zero. Raises NotImplementedError for a `layout` other than `sparse_coo`.
+
+        Args:
+            blocksize: Must be None.
+            dense_dim: The number of dense dimensions.
 
         >>> tl.tensor([0.0, 3.0]).to_sparse()
         tensor(indices=tensor([[1]]),
@@ -9827,7 +11193,11 @@ class PlainResults(Tensor):
 
         NaN counts as the largest. Raises RuntimeError when there are fewer than `k`, and for boolean and complex tensors.
 
-        >>> tl.topk(tl.tensor([1.0, 4.0, 2.0, 3.0]), 2)
+        Args:
+            largest: Whether the largest elements are returned, not the smallest.
+            sorted: Whether the elements are returned in order.
+
+        >>> tl.tensor([1.0, 4.0, 2.0, 3.0]).topk(2)
         tensorlike.return_types.topk(
         values=tensor([4., 3.]),
         indices=tensor([1, 3]))
@@ -9837,11 +11207,15 @@ class PlainResults(Tensor):
 
         Raises RuntimeError for other than two dimensions.
 
-        >>> tl.trace(tl.tensor([[1, 2], [3, 4]]))
+        >>> tl.tensor([[1, 2], [3, 4]]).trace()
         tensor(5)
         """
     def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """Return a view of `input` with two dimensions exchanged.
+        """Return a view of `self` with two dimensions exchanged.
+
+        Args:
+            dim0: The first of the two dimensions that are exchanged.
+            dim1: The second of the two dimensions that are exchanged.
 
         >>> tl.ones(2, 3).transpose(0, 1).shape
         tensorlike.Size([3, 2])
@@ -9852,27 +11226,33 @@ class PlainResults(Tensor):
     def triangular_solve(self, A: Tensor | SupportsTorchFunction, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
         """Return the solution X of A X = b for triangular matrices A, or for their transposes, and a copy of A.
 
-        >>> tl.triangular_solve(tl.tensor([[3.0], [4.0]]), tl.tensor([[1.0, 1.0], [0.0, 2.0]])).solution
+        Args:
+            A: The matrix, or a batch of matrices of shape (..., m, n).
+            upper: Whether the triangle above the diagonal is meant, not the one below.
+            transpose: Whether to solve with the transpose of the matrix.
+            unitriangular: Whether the diagonal is taken to be 1.
+
+        >>> tl.tensor([[3.0], [4.0]]).triangular_solve(tl.tensor([[1.0, 1.0], [0.0, 2.0]])).solution
         tensor([[1.],
                 [2.]])
 
         Same as PyTorch's function of that name, without its warning to use `linalg.solve_triangular` instead.
         """
     def tril(self, diagonal: builtins.int = 0) -> Tensor:
-        """Return the matrices in the last two dimensions of `input` with zeros above a diagonal (0 is the main one).
+        """Return the matrices in the last two dimensions of `self` with zeros above a diagonal (0 is the main one).
 
         Raises RuntimeError for fewer than two dimensions.
 
-        >>> tl.tril(tl.ones(2, 2))
+        >>> tl.ones(2, 2).tril()
         tensor([[1., 0.],
                 [1., 1.]])
         """
     def triu(self, diagonal: builtins.int = 0) -> Tensor:
-        """Return the matrices in the last two dimensions of `input` with zeros below a diagonal (0 is the main one).
+        """Return the matrices in the last two dimensions of `self` with zeros below a diagonal (0 is the main one).
 
         Raises RuntimeError for fewer than two dimensions.
 
-        >>> tl.triu(tl.ones(2, 2))
+        >>> tl.ones(2, 2).triu()
         tensor([[1., 1.],
                 [0., 1.]])
         """
@@ -9880,11 +11260,11 @@ class PlainResults(Tensor):
     def true_divide(self, other: Tensor | Number) -> Tensor: ...
     @overload
     def true_divide(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return the quotient of `input` and `other`, element by element, with broadcasting: `div` without rounding.
+        """Return the quotient of `self` and `other`, element by element, with broadcasting: `div` without rounding.
 
         Integers give the default floating-point dtype.
 
-        >>> tl.true_divide(tl.tensor([1, 2]), 4)
+        >>> tl.tensor([1.0, 2.0]).true_divide(4)
         tensor([0.2500, 0.5000])
         """
     def trunc(self) -> Tensor:
@@ -9892,7 +11272,7 @@ class PlainResults(Tensor):
 
         Raises NotImplementedError for boolean and complex elements.
 
-        >>> tl.trunc(tl.tensor([1.7, -1.7]))
+        >>> tl.tensor([1.7, -1.7]).trunc()
         tensor([ 1., -1.])
         """
     @overload
@@ -9902,6 +11282,9 @@ class PlainResults(Tensor):
         """Return the name of this tensor's type, or this tensor with another dtype.
 
         Takes dtypes, the legacy types and their names: `x.type(tl.DoubleTensor)`, `x.type("torch.DoubleTensor")`.
+
+        Args:
+            non_blocking: Whether a copy between devices may go on after the call.
 
         >>> tl.ones(2).type()
         'tensorlike.FloatTensor'
@@ -9922,11 +11305,11 @@ class PlainResults(Tensor):
 
         Raises IndexError for a tensor without dimensions.
 
-        >>> tl.unbind(tl.tensor([[1, 2], [3, 4]]))
+        >>> tl.tensor([[1, 2], [3, 4]]).unbind()
         (tensor([1, 2]), tensor([3, 4]))
         """
     def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
-        """Return a view of `input` with dimension `dim` split into several of the given sizes, one of which may be -1.
+        """Return a view of `self` with dimension `dim` split into several of the given sizes, one of which may be -1.
 
         Raises RuntimeError unless their product is the size of the dimension.
 
@@ -9939,6 +11322,9 @@ class PlainResults(Tensor):
         """Return a view of the sliding windows of `size` elements, `step` apart, along a dimension, as a last dimension.
 
         Raises RuntimeError when `size` is larger than the dimension, or `step` is not positive.
+
+        Args:
+            dimension: The dimension along which the windows lie.
 
         >>> tl.arange(4).unfold(0, 2, 1)
         tensor([[0, 1],
@@ -9955,7 +11341,7 @@ class PlainResults(Tensor):
         Every NaN is distinct. The order is ascending whether `sorted` asks for it or not. The result has no derivative.
         Complex tensors are refused with a NotImplementedError.
 
-        >>> tl.unique(tl.tensor([3, 1, 2, 1]), return_counts=True)
+        >>> tl.tensor([3, 1, 2, 1]).unique(return_counts=True)
         (tensor([1, 2, 3]), tensor([2, 1, 1]))
         """
     @overload
@@ -9967,29 +11353,41 @@ class PlainResults(Tensor):
         With `return_inverse` also the index of each element in the result; with `return_counts`, the lengths of the runs.
         The result has no derivative. Complex tensors are refused with a NotImplementedError.
 
-        >>> tl.unique_consecutive(tl.tensor([1, 1, 2, 2, 1]))
+        >>> tl.tensor([1, 1, 2, 2, 1]).unique_consecutive()
         tensor([1, 2, 1])
         """
     def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Return the parts that `chunk` returns, each in its own memory, so that it can be written to.
 
-        >>> tl.unsafe_chunk(tl.arange(3), 2)
+        Args:
+            chunks: The number of parts.
+            dim: The dimension, counted from the end if negative.
+
+        >>> tl.arange(3).unsafe_chunk(2)
         (tensor([0, 1]), tensor([2]))
         """
     def unsafe_split(self, split_size: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Return the parts that `split` returns, each in its own memory, so that it can be written to.
 
-        >>> tl.unsafe_split(tl.arange(3), 2)
+        Args:
+            split_size: The size of each part but a smaller last one, or the sizes of all.
+            dim: The dimension, counted from the end if negative.
+
+        >>> tl.arange(3).unsafe_split(2)
         (tensor([0, 1]), tensor([2]))
         """
     def unsafe_split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Return the parts that `split_with_sizes` returns, each in its own memory, so that it can be written to.
 
-        >>> tl.unsafe_split_with_sizes(tl.arange(3), [1, 2])
+        Args:
+            split_sizes: The sizes of all parts.
+            dim: The dimension, counted from the end if negative.
+
+        >>> tl.arange(3).unsafe_split_with_sizes([1, 2])
         (tensor([0]), tensor([1, 2]))
         """
     def unsqueeze(self, dim: builtins.int) -> Tensor:
-        """Return a view of `input` with a dimension of size 1 inserted before dimension `dim`.
+        """Return a view of `self` with a dimension of size 1 inserted before dimension `dim`.
 
         >>> tl.ones(2).unsqueeze(0).shape, tl.ones(2).unsqueeze(-1).shape
         (tensorlike.Size([1, 2]), tensorlike.Size([2, 1]))
@@ -10001,7 +11399,10 @@ class PlainResults(Tensor):
         `correction` is 1 unless given; `unbiased` (which may stand in the place of `dim`) is the older form, True for 1 and
         False for 0. The variance of complex numbers is real. Raises RuntimeError for integers.
 
-        >>> tl.var(tl.tensor([1.0, 2.0, 3.0, 4.0]), correction=0)
+        Args:
+            keepdim: Whether reduced dimensions are kept with size 1.
+
+        >>> tl.tensor([1.0, 2.0, 3.0, 4.0]).var(correction=0)
         tensor(1.2500)
         """
     @overload
@@ -10012,7 +11413,10 @@ class PlainResults(Tensor):
 
         Raises RuntimeError for anything else than two vectors of one length and dtype.
 
-        >>> tl.vdot(tl.tensor([1j]), tl.tensor([1j]))
+        Args:
+            other: The other operand.
+
+        >>> tl.tensor([1j]).vdot(tl.tensor([1j]))
         tensor(1.+0.j)
         """
     @overload
@@ -10025,6 +11429,9 @@ class PlainResults(Tensor):
 
         One size may be -1: it is inferred from the others. Raises RuntimeError when the sizes do not match, or when no view
         of that shape exists; `reshape` makes a copy then.
+
+        Args:
+            size: The shape of the result.
 
         >>> tl.arange(4).view(2, -1)
         tensor([[0, 1],
@@ -10043,9 +11450,12 @@ class PlainResults(Tensor):
                 [2, 3]])
         """
     def vsplit(self, indices_or_sections: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
-        """Split `input` along its first dimension: evenly, or at given indices.
+        """Split `self` along its first dimension: evenly, or at given indices.
 
-        >>> tl.vsplit(tl.tensor([[1, 2], [3, 4]]), 2)
+        Args:
+            indices_or_sections: The number of equal parts, or the indices at which they begin.
+
+        >>> tl.tensor([[1, 2], [3, 4]]).vsplit(2)
         (tensor([[1, 2]]), tensor([[3, 4]]))
         """
     @overload
@@ -10061,10 +11471,10 @@ class PlainResults(Tensor):
     def xlogy(self, other: Tensor | Number) -> Tensor: ...
     @overload
     def xlogy(self, other: Tensor | SupportsTorchFunction | Number) -> Any:
-        """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
+        """Return `self * log(other)`, and 0 where `self` is 0, element by element, with broadcasting.
 
         Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-        >>> tl.xlogy(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
+        >>> tl.tensor([0.0, 2.0]).xlogy(tl.tensor([0.0, 1.0]))
         tensor([0., 0.])
         """

@@ -18,7 +18,7 @@ def _always_false(name: str, words: str) -> None:
 
     getter.__name__ = name
     getter.__qualname__ = f"Tensor.{name}"
-    getter.__doc__ = f"Whether {words}: False for every tensor."
+    getter.__doc__ = f"Whether {words}: False for every plain tensor.\n\n>>> tl.ones(2).{name}\nFalse"
     tensor_property()(getter)
 
 

@@ -34,39 +34,63 @@ from .types import Array
 
 @tensor_property()
 def shape(self: Tensor) -> Size:
-    """The size of each dimension."""
+    """The size of each dimension.
+
+    >>> tl.ones(2, 3).shape
+    tensorlike.Size([2, 3])
+    """
     return size_from_shape(self._tl_data.shape)
 
 
 @tensor_property()
 def dtype(self: Tensor) -> Dtype:
-    """The type of the elements."""
+    """The type of the elements.
+
+    >>> tl.ones(2).dtype
+    tensorlike.float32
+    """
     return dtype_of(self._tl_data.dtype)
 
 
 @tensor_property()
 def device(self: Tensor) -> Device:
-    """The device of the elements."""
+    """The device of the elements.
+
+    >>> tl.ones(2).device
+    device(type='cpu')
+    """
     return device_of(self._tl_data)
 
 
 @tensor_property()
 def ndim(self: Tensor) -> int:
-    """The number of dimensions."""
+    """The number of dimensions.
+
+    >>> tl.ones(2, 3).ndim
+    2
+    """
     found: int = self._tl_data.ndim
     return found
 
 
 @tensor_property()
 def itemsize(self: Tensor) -> int:
-    """The bytes of one element."""
+    """The bytes of one element.
+
+    >>> tl.ones(2).itemsize
+    4
+    """
     found: int = self._tl_data.dtype.itemsize
     return found
 
 
 @tensor_property()
 def nbytes(self: Tensor) -> int:
-    """The bytes of all elements."""
+    """The bytes of all elements.
+
+    >>> tl.ones(2, 3).nbytes
+    24
+    """
     return int(self._tl_data.size * self._tl_data.dtype.itemsize)
 
 
@@ -76,7 +100,11 @@ def _delete_requires_grad(self: Tensor) -> None:
 
 @tensor_property(setter=set_requires_grad, deleter=_delete_requires_grad)
 def requires_grad(self: Tensor) -> bool:
-    """Whether gradients are computed for this tensor."""
+    """Whether gradients are computed for this tensor.
+
+    >>> tl.ones(2).requires_grad, tl.nn.Parameter(tl.ones(2)).requires_grad
+    (False, True)
+    """
     return self._tl_tracked and not no_history(self)
 
 
@@ -86,7 +114,13 @@ def _delete_gradient(self: Tensor) -> None:
 
 @tensor_property(setter=set_gradient, nowrap=True, deleter=_delete_gradient)
 def grad(self: Tensor) -> Tensor | None:
-    """The gradient that `backward` accumulated into this leaf, or None."""
+    """The gradient that `backward` accumulated into this leaf, or None.
+
+    >>> x = tl.ones(2, requires_grad=True)
+    >>> (x * 3).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    """
     found: Tensor | None = self._tl_grad_value
     return found
 
@@ -109,7 +143,11 @@ def grad_dtype(self: Tensor) -> Dtype | None:
 
 @tensor_property()
 def grad_fn(self: Tensor) -> Node | None:
-    """The node of the graph that made this tensor; None for a leaf."""
+    """The node of the graph that made this tensor; None for a leaf.
+
+    >>> (tl.ones(2, requires_grad=True) * 2).grad_fn.name()
+    'MulBackward0'
+    """
     if not self._tl_tracked:
         return None
     edge = edge_of(self)
@@ -142,7 +180,12 @@ def _post_accumulate_grad_hooks(self: Tensor) -> dict[int, Any] | None:
 
 @tensor_property()
 def is_leaf(self: Tensor) -> bool:
-    """Whether the user made this tensor, or it requires no gradient."""
+    """Whether the user made this tensor, or it requires no gradient.
+
+    >>> x = tl.ones(2, requires_grad=True)
+    >>> x.is_leaf, (x * 2).is_leaf
+    (True, False)
+    """
     if not self._tl_tracked:
         return True
     edge_of(self)
@@ -151,7 +194,11 @@ def is_leaf(self: Tensor) -> bool:
 
 @tensor_property()
 def output_nr(self: Tensor) -> int:
-    """The index of this tensor among the outputs of its node."""
+    """The index of this tensor among the outputs of its node.
+
+    >>> [part.output_nr for part in tl.ones(4, requires_grad=True).split(2)]
+    [0, 1]
+    """
     edge = edge_of(self) if self._tl_tracked else None
     return 0 if edge is None else edge[1]
 
@@ -168,7 +215,13 @@ def _delete_data(self: Tensor) -> None:
 
 @tensor_property(setter=set_data, deleter=_delete_data)
 def data(self: Tensor) -> Tensor:
-    """The same memory without history; the graph does not notice writes to it."""
+    """The same memory without history; the graph does not notice writes to it.
+
+    >>> x = tl.ones(2, requires_grad=True)
+    >>> x.data[0] = 5
+    >>> x
+    tensor([5., 1.], requires_grad=True)
+    """
 
     found: Tensor = untracked(self)
     return found
@@ -191,7 +244,11 @@ def _version(self: Tensor) -> int:
 
 @tensor_property()
 def layout(self: Tensor) -> Layout:
-    """The layout: `tensorlike.strided`."""
+    """The layout: `tensorlike.strided`.
+
+    >>> tl.ones(2).layout
+    tensorlike.strided
+    """
     return strided
 
 
@@ -226,7 +283,11 @@ def is_cuda(self: Tensor) -> bool:
 
 @tensor_property()
 def is_cpu(self: Tensor) -> bool:
-    """Whether the elements are in the host's memory."""
+    """Whether the elements are in the host's memory.
+
+    >>> tl.ones(2).is_cpu
+    True
+    """
     return bool(device_of(self._tl_data).type == "cpu")
 
 

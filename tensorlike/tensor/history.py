@@ -290,7 +290,15 @@ def install(method: Decorator) -> None:
 
     @method(guard=False)
     def retain_grad(self: Any) -> None:
-        """Keep the gradient of this non-leaf in its `grad` when backward passes it."""
+        """Keep the gradient of this non-leaf in its `grad` when backward passes it.
+
+        >>> x = tl.ones(2, requires_grad=True)
+        >>> y = x * 2
+        >>> y.retain_grad()
+        >>> y.sum().backward()
+        >>> y.grad
+        tensor([1., 1.])
+        """
         if not self._tl_tracked or edge_of(self) is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self._tl_edge is None:
@@ -329,7 +337,13 @@ def install(method: Decorator) -> None:
 
     @method(guard=False)
     def register_post_accumulate_grad_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(tensor)` after a gradient was accumulated into this leaf."""
+        """Call `hook(tensor)` after a gradient was accumulated into this leaf.
+
+        >>> x = tl.ones(1, requires_grad=True)
+        >>> _ = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+        >>> (x * 3).sum().backward()
+        tensor([3.])
+        """
         if not self._tl_tracked or edge_of(self) is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._tl_edge is not None:

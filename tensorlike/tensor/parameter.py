@@ -73,8 +73,6 @@ class Parameter(PlainResults, metaclass=_ParameterMeta):
     >>> tl.nn.Parameter(tl.ones(2))
     Parameter containing:
     tensor([1., 1.], requires_grad=True)
-
-    Source: PyTorch's `torch.nn.Parameter`.
     """
 
     def __new__(cls, data: Tensor | SupportsTorchFunction | None = None, requires_grad: bool = True) -> Self:

@@ -77,7 +77,7 @@ def rebuild_tensor(
 def leaf_of_type(tensor: Tensor, kind: type) -> Any:
     """Return a tensor that was just rebuilt as one of the subclass `kind`, a leaf of the graph as it is itself.
 
-    No type and no mode is asked. For pickles and files that name the subclass beside what rebuilds a plain tensor.
+    There is no dispatch. For pickles and files that name the subclass beside what rebuilds a plain tensor.
     """
     if type(tensor) is kind:
         return tensor

@@ -143,15 +143,28 @@ class UntypedStorage:
         return address_of(self._owner)
 
     def nbytes(self) -> int:
-        """Return the number of bytes."""
+        """Return the number of bytes.
+
+        >>> tl.ones(3).untyped_storage().nbytes()
+        12
+        """
         return int(self._bytes.size)
 
     def size(self) -> int:
-        """Return the number of bytes."""
+        """Return the number of bytes.
+
+        >>> tl.ones(3).untyped_storage().size()
+        12
+        """
         return self.nbytes()
 
     def element_size(self) -> int:
-        """Return the bytes of one element: 1."""
+        """Return the bytes of one element: 1.
+
+        >>> storage = tl.tensor([1.0, 2.0]).untyped_storage()
+        >>> storage.element_size()
+        1
+        """
         return 1
 
     def __len__(self) -> int:
@@ -188,12 +201,22 @@ class UntypedStorage:
         return iter(self.tolist())
 
     def tolist(self) -> list[int]:
-        """Return the bytes as a list of integers."""
+        """Return the bytes as a list of integers.
+
+        >>> storage = tl.tensor([1.0, 2.0]).untyped_storage()
+        >>> len(storage.tolist())
+        8
+        """
         found: list[int] = self._host().tolist()
         return found
 
     def copy_(self, source: UntypedStorage, non_blocking: bool | None = None) -> UntypedStorage:
-        """Write the bytes of `source`, which has as many, and return this storage."""
+        """Write the bytes of `source`, which has as many, and return this storage.
+
+        >>> storage = tl.tensor([1.0, 2.0]).untyped_storage()
+        >>> storage.copy_(tl.zeros(2).untyped_storage()).tolist()
+        [0, 0, 0, 0, 0, 0, 0, 0]
+        """
         if not isinstance(source, UntypedStorage):
             raise TypeError(f"copy_(): argument 'source' must be UntypedStorage, not {type(source).__name__}")
         if len(source) != len(self):
@@ -205,12 +228,20 @@ class UntypedStorage:
         return self
 
     def fill_(self, value: int) -> UntypedStorage:
-        """Write `value` to all bytes and return this storage."""
+        """Write `value` to all bytes and return this storage.
+
+        >>> tl.ones(1).untyped_storage().fill_(0).tolist()
+        [0, 0, 0, 0]
+        """
         self._bytes[...] = int(value) & 255
         return self
 
     def clone(self) -> UntypedStorage:
-        """Return a copy in its own memory."""
+        """Return a copy in its own memory.
+
+        >>> tl.ones(1).untyped_storage().clone().tolist()
+        [0, 0, 128, 63]
+        """
         return storage_of(self._bytes.copy())
 
     def cpu(self) -> UntypedStorage:
@@ -231,17 +262,32 @@ class UntypedStorage:
 
     @property
     def device(self) -> Device:
-        """The device of the memory."""
+        """The device of the memory.
+
+        >>> storage = tl.tensor([1.0, 2.0]).untyped_storage()
+        >>> storage.device
+        device(type='cpu')
+        """
         found: Device = device_of(self._owner)
         return found
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the memory is a CUDA device's."""
+        """Whether the memory is a CUDA device's.
+
+        >>> storage = tl.tensor([1.0, 2.0]).untyped_storage()
+        >>> storage.is_cuda
+        False
+        """
         return self.device.type == "cuda"
 
     def is_shared(self) -> bool:
-        """Return whether the memory is shared between processes: after `share_memory_`, or on a CUDA device."""
+        """Return whether the memory is shared between processes: after `share_memory_`, or on a CUDA device.
+
+        >>> storage = tl.tensor([1.0, 2.0]).untyped_storage()
+        >>> storage.is_shared()
+        False
+        """
         return is_shared(self._owner)
 
     def share_memory_(self) -> UntypedStorage:
@@ -414,16 +460,31 @@ class TypedStorage:
 
     @property
     def dtype(self) -> Dtype:
-        """The dtype of the elements."""
+        """The dtype of the elements.
+
+        >>> storage = tl.FloatStorage([1.0, 2.0])
+        >>> storage.dtype
+        tensorlike.float32
+        """
         return dtype_of(self._elements.dtype)
 
     @property
     def device(self) -> Device:
-        """The device of the memory."""
+        """The device of the memory.
+
+        >>> storage = tl.FloatStorage([1.0, 2.0])
+        >>> storage.device
+        device(type='cpu')
+        """
         return self._untyped.device
 
     def untyped(self) -> UntypedStorage:
-        """Return the memory as bytes."""
+        """Return the memory as bytes.
+
+        >>> storage = tl.FloatStorage([1.0, 2.0])
+        >>> storage.untyped().nbytes()
+        8
+        """
         return self._untyped
 
     def __reduce__(self) -> Any:
@@ -436,15 +497,30 @@ class TypedStorage:
         return self._untyped.data_ptr()
 
     def size(self) -> int:
-        """Return the number of elements."""
+        """Return the number of elements.
+
+        >>> storage = tl.FloatStorage([1.0, 2.0])
+        >>> storage.size()
+        2
+        """
         return int(self._elements.size)
 
     def nbytes(self) -> int:
-        """Return the number of bytes."""
+        """Return the number of bytes.
+
+        >>> storage = tl.FloatStorage([1.0, 2.0])
+        >>> storage.nbytes()
+        8
+        """
         return self._untyped.nbytes()
 
     def element_size(self) -> int:
-        """Return the bytes of one element."""
+        """Return the bytes of one element.
+
+        >>> storage = tl.FloatStorage([1.0, 2.0])
+        >>> storage.element_size()
+        4
+        """
         return int(self._elements.dtype.itemsize)
 
     def is_shared(self) -> bool:
@@ -467,7 +543,12 @@ class TypedStorage:
         return iter(self.tolist())
 
     def tolist(self) -> list[Any]:
-        """Return the elements as a list of numbers."""
+        """Return the elements as a list of numbers.
+
+        >>> storage = tl.FloatStorage([1.0, 2.0])
+        >>> storage.tolist()
+        [1.0, 2.0]
+        """
         array = self._elements
         found: list[Any] = (array if isinstance(array, np.ndarray) else backend_of(array).to_host(array)).tolist()
         return found

@@ -67,8 +67,6 @@ def assert_close(
     >>> from tensorlike.testing import assert_close
     >>> assert_close(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.000001]))
     >>> assert_close({"a": [1.0, None]}, {"a": (1.0, None)})
-
-    Source: PyTorch's `torch.testing.assert_close`.
     """
     if (rtol is None) != (atol is None):
         missing = "rtol" if rtol is None else "atol"
@@ -111,8 +109,6 @@ def assert_allclose(
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):
     ...     tl.testing.assert_allclose(tl.ones(2), [1.0, 1.000001])
-
-    Source: PyTorch's `torch.testing.assert_allclose`.
     """
     warnings.warn(
         f"`{LIBRARY}.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. "

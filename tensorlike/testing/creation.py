@@ -37,8 +37,6 @@ def make_tensor(
     >>> x = make_tensor(2, 3, dtype=tl.float64, low=0, noncontiguous=True)
     >>> x.shape, x.dtype, x.is_contiguous(), bool((x >= 0).all())
     (tensorlike.Size([2, 3]), tensorlike.float64, False, True)
-
-    Source: PyTorch's `torch.testing.make_tensor`.
     """
     if not isinstance(dtype, Dtype):
         raise TypeError(f"make_tensor(): dtype must be a dtype such as tl.float32, not {dtype!r}")

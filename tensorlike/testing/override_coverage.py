@@ -63,7 +63,7 @@ class Recorder:
         self._counts = self._contexts.setdefault(name, {})
 
     def handlers(self) -> list[Handler]:
-        """Return the handlers of the type, whose source a report shows. To be asked before `install`."""
+        """Return the handlers of the type, whose source a report shows. To be called before `install`."""
         return handlers_of(self.kind, (self.functions.tensor, TensorLike))
 
     def install(self) -> None:
@@ -164,12 +164,12 @@ class Recorder:
         return issubclass(kinds, self.kind)
 
 
-#: The code of the stand-in for an inherited `__torch_function__` while a Recorder is installed.
+#: The code of the substitute for an inherited `__torch_function__` while a Recorder is installed.
 _STAND_INS: set[CodeType] = set()
 
 
 def inherits_default(kind: type, default: CodeType) -> bool:
-    """Return whether a type inherits Tensor's own `__torch_function__`, ignoring a Recorder's stand-in."""
+    """Return whether a type inherits Tensor's own `__torch_function__`, ignoring a Recorder's substitute."""
     for owner in kind.__mro__:
         found = owner.__dict__.get("__torch_function__")
         code = getattr(getattr(found, "__func__", found), "__code__", None)

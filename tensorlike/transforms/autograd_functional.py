@@ -15,6 +15,7 @@ from tensorlike.autograd.engine import reached_from
 from tensorlike.autograd.grad_mode import enable_grad
 from tensorlike.dispatch.core import TENSORS
 from tensorlike.dispatch.state import STATE, restoring
+from tensorlike.tensor.declarations.documentation import list_arguments as _list_arguments
 from tensorlike.tensor.tensor import Tensor
 
 from .differentiating import basis_of, grad
@@ -148,8 +149,6 @@ def vjp(
 
     >>> tl.autograd.functional.vjp(lambda x: x * 2, tl.ones(2), tl.tensor([1.0, 3.0]))
     (tensor([2., 2.]), tensor([2., 6.]))
-
-    Source: PyTorch's `torch.autograd.functional.vjp`.
     """
     call = _Call(func, inputs, "vjp", create_graph, strict)
     weights = _vector(v, call.outputs, call.output_several, "vjp", "output")
@@ -168,8 +167,6 @@ def jvp(
 
     >>> tl.autograd.functional.jvp(lambda x: x * 2, tl.ones(2), tl.tensor([1.0, 3.0]))
     (tensor([2., 2.]), tensor([2., 6.]))
-
-    Source: PyTorch's `torch.autograd.functional.jvp`.
     """
     call = _Call(func, inputs, "jvp", create_graph, strict)
     tangents = _vector(v, call.inputs, call.several, "jvp", "input")
@@ -218,8 +215,6 @@ def jacobian(
     >>> tl.autograd.functional.jacobian(lambda x: x**2, tl.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
-
-    Source: PyTorch's `torch.autograd.functional.jacobian`.
     """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
@@ -350,8 +345,6 @@ def hessian(
     >>> tl.autograd.functional.hessian(lambda x: (x**3).sum(), tl.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
-
-    Source: PyTorch's `torch.autograd.functional.hessian`.
     """
     several, _ = _tensors(inputs, "hessian", "inputs")
 
@@ -400,8 +393,6 @@ def vhp(
 
     >>> tl.autograd.functional.vhp(lambda x: (x**3).sum(), tl.ones(2), tl.tensor([1.0, 2.0]))
     (tensor(2.), tensor([ 6., 12.]))
-
-    Source: PyTorch's `torch.autograd.functional.vhp`.
     """
     call, _, vector, slope = _second("vhp", func, inputs, v, create_graph, strict)
     found = call.gradients(slope, vector, call.keep)
@@ -418,10 +409,9 @@ def hvp(
 
     >>> tl.autograd.functional.hvp(lambda x: (x**3).sum(), tl.ones(2), tl.tensor([1.0, 2.0]))
     (tensor(2.), tensor([ 6., 12.]))
-
-    Source: PyTorch's `torch.autograd.functional.hvp`.
     """
     call, _, vector, slope = _second("hvp", func, inputs, v, create_graph, strict)
     moved = _forward(call, slope, vector)
     return call.packed(call.outputs, call.output_several), call.packed(moved, call.several)
 
+_list_arguments("autograd.functional", [globals()[name] for name in __all__])

@@ -449,7 +449,7 @@ def stacked_results(name: str, results: list[Any], level: Level) -> Any:
 def _same(a: object, b: object) -> bool:
     try:
         return bool(a == b)
-    except Exception:  # Comparing foreign objects may raise: then they are not the same.
+    except Exception:  # Comparing objects of users' types may raise: then they are not the same.
         return False
 
 

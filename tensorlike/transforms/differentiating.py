@@ -195,12 +195,10 @@ def grad_and_value(
 ) -> Callable[..., tuple[Any, Any]]:
     """Return a function that computes the gradient of `func` and its value, in that order.
 
-    See `grad`. With `has_aux` the value is the tuple (value, aux).
+    See `grad`, also for `argnums`. With `has_aux` the value is the tuple (value, aux).
 
     >>> tl.func.grad_and_value(lambda x: (x**2).sum())(tl.tensor([1.0, 2.0]))
     (tensor([2., 4.]), tensor(5.))
-
-    Source: PyTorch's `torch.func.grad_and_value`.
     """
 
     @short_tracebacks
@@ -260,8 +258,6 @@ def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) 
     >>> tl.vmap(tl.func.grad(lambda x: (x**2).sum()))(tl.tensor([[1.0], [2.0]]))
     tensor([[2.],
             [4.]])
-
-    Source: PyTorch's `torch.func.grad`.
     """
     both = grad_and_value(func, argnums, has_aux)
 
@@ -298,8 +294,6 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> value, vjp_fn = tl.func.vjp(tl.sin, tl.zeros(2))
     >>> vjp_fn(tl.tensor([1.0, 3.0]))
     (tensor([1., 3.]),)
-
-    Source: PyTorch's `torch.func.vjp`.
     """
     if not primals:
         raise RuntimeError("vjp: expected at least one primal to differentiate with respect to")
@@ -364,12 +358,11 @@ def jvp(
 ) -> Any:
     """Return `func(*primals)` and its derivative along `tangents`, which have the shapes of the primals.
 
-    With `has_aux`, `func` returns (output, aux), and aux comes third. Computed in forward mode: in one pass.
+    With `has_aux`, `func` returns (output, aux), and aux comes third. An output that no input
+    reaches has a tangent of zero, with `strict` it is an error. Computed in forward mode: in one pass.
 
     >>> tl.func.jvp(tl.sin, (tl.zeros(2),), (tl.tensor([1.0, 3.0]),))
     (tensor([0., 0.]), tensor([1., 3.]))
-
-    Source: PyTorch's `torch.func.jvp`.
     """
     for name, value in (("primals", primals), ("tangents", tangents)):
         if not isinstance(value, tuple):
@@ -448,13 +441,12 @@ def jacrev(
     """Return a function that computes the Jacobian of `func` in reverse mode, all rows at once.
 
     For an output of shape S and an argument of shape T the result has the shape S + T; several outputs or arguments
-    give nested tuples, outputs outside. `chunk_size` bounds how many rows are computed at once.
+    give nested tuples, outputs outside. `argnums` and `has_aux` are those of `grad`; `chunk_size` bounds how many rows
+    are computed at once.
 
     >>> tl.func.jacrev(lambda x: x**2)(tl.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
-
-    Source: PyTorch's `torch.func.jacrev`.
     """
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
@@ -520,13 +512,12 @@ def jacfwd(
 ) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of `func` in forward mode, all columns at once.
 
-    The same result as `jacrev`; cheaper where there are more outputs than inputs. `randomness` is that of `vmap`.
+    The same result as `jacrev`; cheaper where there are more outputs than inputs. `argnums` and `has_aux` are those of
+    `grad`, `randomness` that of `vmap`.
 
     >>> tl.func.jacfwd(lambda x: x**2)(tl.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
-
-    Source: PyTorch's `torch.func.jacfwd`.
     """
 
     @short_tracebacks
@@ -596,13 +587,11 @@ def hessian(func: Callable[Concatenate[T, P], R], argnums: Literal[0] = 0) -> Ca
 @overload
 def hessian(func: Callable[P, Any], argnums: ArgNums = 0) -> _Jacobian[P, Any]: ...
 def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
-    """Return a function that computes the Hessian of `func`: forward over reverse mode.
+    """Return a function that computes the Hessian of `func` by its arguments `argnums`: forward over reverse mode.
 
     >>> tl.func.hessian(lambda x: (x**3).sum())(tl.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
-
-    Source: PyTorch's `torch.func.hessian`.
     """
     return jacfwd(jacrev(func, argnums), argnums)
 
@@ -616,8 +605,6 @@ def linearize(func: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R
     >>> value, jvp_fn = tl.func.linearize(tl.sin, tl.zeros(2))
     >>> jvp_fn(tl.tensor([1.0, 3.0]))
     tensor([1., 3.])
-
-    Source: PyTorch's `torch.func.linearize`.
     """
     if not primals:
         raise RuntimeError("linearize: expected at least one primal")

@@ -32,10 +32,7 @@ def _within_level(state: State) -> State:
 
 
 def enter_dual_level() -> int:
-    """Enter a level of forward-mode differentiation and return its number; prefer `dual_level`.
-
-    Source: PyTorch's `torch.autograd.forward_ad.enter_dual_level`.
-    """
+    """Enter a level of forward-mode differentiation and return its number; prefer `dual_level`."""
     inner = _within_level(STATE.get())
     number = len(inner.dual_levels) - 1
     STATE.set(inner)
@@ -46,8 +43,6 @@ def exit_dual_level(*, level: int | None = None) -> None:
     """Leave the innermost level and drop its tangents.
 
     Raises RuntimeError when `level` is not the innermost one, or none was entered.
-
-    Source: PyTorch's `torch.autograd.forward_ad.exit_dual_level`.
     """
     state = STATE.get()
     entered = state.dual_levels
@@ -73,8 +68,6 @@ class dual_level(Switch):
     ...     x = forward_ad.make_dual(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 0.0]))
     ...     forward_ad.unpack_dual(x * x).tangent
     tensor([2., 0.])
-
-    Source: PyTorch's `torch.autograd.forward_ad.dual_level`.
     """
 
     _fields = ("levels", "dual_levels", "modes")
@@ -98,7 +91,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> A
     Raises RuntimeError outside of a level, ValueError unless both are floating-point or complex, and RuntimeError when
     their shapes differ. A tangent of another dtype or layout than the tensor's is copied.
 
-    Source: PyTorch's `torch.autograd.forward_ad.make_dual`.
+    >>> from tensorlike.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     y = forward_ad.make_dual(tl.tensor(3.0), tl.tensor(1.0)) ** 2
+    ...     print(forward_ad.unpack_dual(y).tangent)
+    tensor(6.)
     """
     for name, value in (("tensor", tensor), ("tangent", tangent)):
         if not isinstance(value, Tensor):
@@ -128,7 +125,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> A
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """Return the value and the tangent of a tensor; the tangent is None for one that has none.
 
-    Source: PyTorch's `torch.autograd.forward_ad.unpack_dual`.
+    >>> from tensorlike.autograd import forward_ad
+    >>> with forward_ad.dual_level():
+    ...     y = forward_ad.make_dual(tl.tensor(3.0), tl.tensor(1.0)) ** 2
+    ...     print(forward_ad.unpack_dual(y).primal)
+    tensor(9.)
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"unpack_dual(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")

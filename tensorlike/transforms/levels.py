@@ -17,8 +17,8 @@ Tensor: they are looked up on what is inside, and methods are bound to the tenso
 compute is mapped or differentiated too. An attribute that is set is set on what is inside, and so is on what the
 transform returns. The tensors that a transform was given belong to the caller: setting an attribute of one is refused.
 
-A class with a `__torch_function__` of its own is asked by `vmap` with the function that was called and its arguments,
-before that is decomposed. Within `super().__torch_function__` or `DisableTorchFunctionSubclass` it is not asked again,
+A class with a `__torch_function__` of its own is called by `vmap` with the function that was called and its arguments,
+before that is decomposed. Within `super().__torch_function__` or `DisableTorchFunctionSubclass` it is not called again,
 as elsewhere.
 """
 

@@ -56,8 +56,6 @@ def vmap(
 
     >>> tl.vmap(tl.dot)(tl.ones(3, 2), tl.ones(3, 2))
     tensor([2., 2., 2.])
-
-    Source: PyTorch's `torch.func.vmap`.
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(

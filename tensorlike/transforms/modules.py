@@ -37,8 +37,6 @@ def functional_call(
     >>> model = tl.nn.Linear(2, 1)
     >>> tl.func.functional_call(model, {"weight": tl.ones(1, 2), "bias": tl.zeros(1)}, tl.tensor([[3.0, 4.0]]))
     tensor([[7.]])
-
-    Source: PyTorch's `torch.func.functional_call`.
     """
     if isinstance(parameter_and_buffer_dicts, Mapping):
         values = dict(parameter_and_buffer_dicts)
@@ -150,8 +148,6 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
     >>> parameters, buffers = tl.func.stack_module_state([tl.nn.Linear(2, 1) for _ in range(3)])
     >>> parameters["weight"].shape
     tensorlike.Size([3, 1, 2])
-
-    Source: PyTorch's `torch.func.stack_module_state`.
     """
     models = list(models)
     if not models:

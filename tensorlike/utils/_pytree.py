@@ -91,8 +91,6 @@ class TreeSpec:
         *])])
     >>> spec.unflatten("abc")
     ['a', ('b', 'c')]
-
-    Source: PyTorch's `torch.utils._pytree.TreeSpec`.
     """
 
     __slots__ = ("_children", "_context", "num_children", "num_leaves", "num_nodes", "type")
@@ -204,10 +202,7 @@ class _LeafSpecMeta(type):
 
 
 class LeafSpec(TreeSpec, metaclass=_LeafSpecMeta):
-    """The structure of a leaf.
-
-    Source: PyTorch's `torch.utils._pytree.LeafSpec`.
-    """
+    """The structure of a leaf."""
 
     __slots__ = ()
 
@@ -261,8 +256,6 @@ def register_pytree_node(
     >>> register_pytree_node(Pair, lambda p: ([p.a, p.b], None), lambda children, context: Pair(*children))
     >>> tree_leaves([Pair(1, [2]), 3])
     [1, 2, 3]
-
-    Source: PyTorch's `torch.utils._pytree.register_pytree_node`.
     """
     if not isinstance(cls, type):
         raise TypeError(f"register_pytree_node(): expected a class, got {cls!r}")
@@ -322,8 +315,6 @@ def tree_flatten(tree: object, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeS
 
     >>> tree_flatten((1, [2, None]))[0]
     [1, 2, None]
-
-    Source: PyTorch's `torch.utils._pytree.tree_flatten`.
     """
     found: list[Any] = []
     spec = _structure(tree, is_leaf, found)
@@ -334,8 +325,6 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
     """Rebuild a tree from its structure and leaves, the inverse of `tree_flatten`.
 
     Raises TypeError when `treespec` is no structure, ValueError for another number of leaves.
-
-    Source: PyTorch's `torch.utils._pytree.tree_unflatten`.
     """
     return _spec(treespec).unflatten(leaves)
 
@@ -373,8 +362,6 @@ def tree_map(func: Callable[..., Any], tree: object, *rests: object, is_leaf: Is
 
     >>> tree_map(lambda a, b: a + b, {"x": 1, "y": [2]}, {"x": 10, "y": [20]})
     {'x': 11, 'y': [22]}
-
-    Source: PyTorch's `torch.utils._pytree.tree_map`.
     """
     values, spec = tree_flatten(tree, is_leaf)
     return spec.unflatten(map(func, values, *(spec.flatten_up_to(other) for other in rests)))
@@ -413,8 +400,6 @@ def tree_map_only(
 
     >>> tree_map_only(int, lambda n: -n, [1, "a", (2,)])
     [-1, 'a', (-2,)]
-
-    Source: PyTorch's `torch.utils._pytree.tree_map_only`.
     """
     return tree_map(_only(type_or_types_or_pred, func), tree, is_leaf=is_leaf)
 
@@ -477,8 +462,6 @@ def tree_flatten_with_path(tree: object, is_leaf: IsLeaf = None) -> tuple[list[t
 
     >>> [(keystr(path), leaf) for path, leaf in tree_flatten_with_path({"a": [1, 2]})[0]]
     [("['a'][0]", 1), ("['a'][1]", 2)]
-
-    Source: PyTorch's `torch.utils._pytree.tree_flatten_with_path`.
     """
     return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
 
@@ -513,8 +496,6 @@ def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
     >>> treespec_loads(treespec_dumps(tree_structure([1, {"a": 2}])))
     TreeSpec(list, None, [*,
       TreeSpec(dict, ['a'], [*])])
-
-    Source: PyTorch's `torch.utils._pytree.treespec_dumps`.
     """
     spec = _spec(treespec)
     _check_protocol(_PROTOCOL if protocol is None else protocol)
@@ -552,10 +533,7 @@ def _dumped(spec: TreeSpec) -> dict[str, Any]:
 
 @functools.lru_cache
 def treespec_loads(serialized: str) -> TreeSpec:
-    """Return the structure that `treespec_dumps` wrote. Raises ValueError for another protocol.
-
-    Source: PyTorch's `torch.utils._pytree.treespec_loads`.
-    """
+    """Return the structure that `treespec_dumps` wrote. Raises ValueError for another protocol."""
     protocol, schema = json.loads(serialized)
     _check_protocol(protocol)
     return _loaded(schema)
@@ -603,8 +581,6 @@ def treespec_pprint(treespec: TreeSpec) -> str:
 
     >>> treespec_pprint(tree_structure({"a": [1, (2,)]}))
     "{'a': [*, (*,)]}"
-
-    Source: PyTorch's `torch.utils._pytree.treespec_pprint`.
     """
     spec = _spec(treespec)
     return repr(spec.unflatten([_Star()] * spec.num_leaves))

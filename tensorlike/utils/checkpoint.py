@@ -49,10 +49,7 @@ _early_stop = True
 
 
 class CheckpointError(RuntimeError):
-    """Recomputation did not reproduce the forward pass.
-
-    Source: PyTorch's `torch.utils.checkpoint.CheckpointError`.
-    """
+    """Recomputation did not reproduce the forward pass."""
 
 
 class _Stop(Exception):
@@ -60,19 +57,13 @@ class _Stop(Exception):
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-    """Return two contexts that change nothing: the default `context_fn` of `checkpoint`.
-
-    Source: PyTorch's `torch.utils.checkpoint.noop_context_fn`.
-    """
+    """Return two contexts that change nothing: the default `context_fn` of `checkpoint`."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Override the `debug` argument of checkpoints in this block; None leaves it to them.
-
-    Source: PyTorch's `torch.utils.checkpoint.set_checkpoint_debug_enabled`.
-    """
+    """Override the `debug` argument of checkpoints in this block; None leaves it to them."""
     global _debug
     before, _debug = _debug, enabled
     try:
@@ -83,10 +74,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Set whether checkpoints made in this block stop recomputing once backward has the values that it needs.
-
-    Source: PyTorch's `torch.utils.checkpoint.set_checkpoint_early_stop`.
-    """
+    """Set whether checkpoints made in this block stop recomputing once backward has the values that it needs."""
     global _early_stop
     before, _early_stop = _early_stop, enable
     try:
@@ -102,8 +90,6 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
     >>> detach_variable((tl.ones(1, requires_grad=True), "text"))
     (tensor([1.], requires_grad=True), 'text')
-
-    Source: PyTorch's `torch.utils.checkpoint.detach_variable`.
     """
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
@@ -118,19 +104,13 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def check_backward_validity(inputs: Sequence[Any]) -> None:
-    """Warn when none of the inputs requires grad.
-
-    Source: PyTorch's `torch.utils.checkpoint.check_backward_validity`.
-    """
+    """Warn when none of the inputs requires grad."""
     if not any(isinstance(value, Tensor) and value.requires_grad for value in inputs):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=3)
 
 
 class DefaultDeviceType:
-    """The type of device whose random numbers a checkpoint whose tensors are all on the CPU draws again, too.
-
-    Source: PyTorch's `torch.utils.checkpoint.DefaultDeviceType`.
-    """
+    """The type of device whose random numbers a checkpoint whose tensors are all on the CPU draws again, too."""
 
     _default = "cuda"
 
@@ -146,10 +126,7 @@ class DefaultDeviceType:
 
 
 def get_device_states(*args: object) -> tuple[list[int], list[Any]]:
-    """Return the CUDA devices of the tensors among the arguments, and the states of their generators.
-
-    Source: PyTorch's `torch.utils.checkpoint.get_device_states`.
-    """
+    """Return the CUDA devices of the tensors among the arguments, and the states of their generators."""
     devices = sorted({value.get_device() for value in args if isinstance(value, Tensor) and value.is_cuda})
     if not devices:
         return [], []
@@ -158,10 +135,7 @@ def get_device_states(*args: object) -> tuple[list[int], list[Any]]:
 
 
 def set_device_states(devices: Sequence[int], states: Sequence[Any], *, device_type: str | None = None) -> None:
-    """Set the states of the generators of CUDA devices, as `get_device_states` returns them.
-
-    Source: PyTorch's `torch.utils.checkpoint.set_device_states`.
-    """
+    """Set the states of the generators of CUDA devices, as `get_device_states` returns them."""
     if device_type not in (None, "cuda", "cpu"):
         raise ValueError(f"set_device_states(): tensors are on 'cpu' and 'cuda' devices, not on {device_type!r}")
     if not devices:
@@ -237,8 +211,6 @@ def checkpoint(
     >>> y.sum().backward()
     >>> x.grad
     tensor([-2.4784, -2.4784])
-
-    Source: PyTorch's `torch.utils.checkpoint.checkpoint`.
     """
     use_reentrant = _reentrant("checkpoint", use_reentrant)
     preserve = kwargs.pop("preserve_rng_state", True)
@@ -272,10 +244,7 @@ def _saving(
 
 
 class CheckpointFunction(Function):
-    """The reentrant variant, which builds the graph again in backward.
-
-    Source: PyTorch's `torch.utils.checkpoint.CheckpointFunction`.
-    """
+    """The reentrant variant, which builds the graph again in backward."""
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
@@ -535,8 +504,6 @@ def checkpoint_sequential(
     >>> checkpoint_sequential(layers, 2, x, use_reentrant=False).sum().backward()
     >>> x.grad
     tensor([-0.8534, -0.8534])
-
-    Source: PyTorch's `torch.utils.checkpoint.checkpoint_sequential`.
     """
     use_reentrant = _reentrant("checkpoint_sequential", use_reentrant)
     preserve = kwargs.pop("preserve_rng_state", True)

@@ -136,6 +136,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         DTYPE: "bfloat16 bool complex float int",
         "an attribute of a dtype": "is_complex is_floating_point is_signed itemsize",
     },
+    "tensor/declarations/documentation.py": {KIND: "alias"},
     "tensor/declarations/forms.py": {KIND: "alias", OPERATOR: "add eq ge gt le lt matmul mul ne pow sub"},
     "tensor/declarations/formulas.py": {"a method of tensors that numbers lack": "conj"},
     "tensor/creation/from_data.py": {

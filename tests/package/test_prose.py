@@ -17,7 +17,7 @@ GLOSSARY = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SUBJECTS = ("What", "Whatever", "Who", "Whoever", "Whichever", "Nobody", "Somebody", "Anybody", "Everybody")
 
 #: Words that have no place in a text about code: functions, types and callers have names.
-WORDS = ("nobody", "somebody", "anybody", "whoever")
+WORDS = ("nobody", "somebody", "anybody", "whoever", "stand-in", "stand-ins", "led nowhere")
 
 def text_of(docstring: str) -> str:
     """Return a docstring in one line, without its examples and what these print."""

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import tensorlike as tl
-from tensorlike.dispatch.registry import REGISTRY
+import tensorlike.autograd.functional
+from tensorlike.dispatch.registry import IGNORED, REGISTRY, UNLISTED
+from tensorlike.tensor.declarations.argument_docs import _sections
 from tensorlike.tensor.declarations.declaration import documented
 from tensorlike.tensor.declarations.declare import (
     DECLARATIONS,
@@ -128,7 +130,7 @@ def test_right_formulas_are_taken():
 class TestDocstrings:
     """What a promotion or a family says of all its functions comes before the examples, which run."""
 
-    @pytest.mark.parametrize("form", [tl.exp, tl.Tensor.exp, tl.Tensor.exp_, tl.special.expit])
+    @pytest.mark.parametrize("form", [tl.exp, tl.Tensor.exp, tl.special.expit])
     def test_what_a_promotion_does_is_said_by_every_form(self, form):
         text, _, examples = inspect.cleandoc(form.__doc__).partition(">>> ")
         assert text.rstrip().endswith("\n\nIntegers give the default floating-point dtype.")
@@ -141,7 +143,47 @@ class TestDocstrings:
     def test_a_family_has_a_note(self):
         for function in (tl.diagonal_copy, tl.view_copy, tl.unbind_copy):
             doc = inspect.cleandoc(function.__doc__)
-            assert "\n\nRaises the errors of the function without `_copy`.\n\n>>> " in doc
+            assert "\n\nRaises the errors of the function without `_copy`.\n\n" in doc
+
+    def test_an_in_place_form_says_that_it_writes(self):
+        first, second, last, example = tl.Tensor.exp_.__doc__.split("\n\n")
+        assert first == "Write the result of `Tensor.exp` into the tensor, in place, and return it."
+        assert second == "`Tensor.exp`: return e to the power of each element."
+        assert last == "Raises RuntimeError for integers."
+        assert example.startswith(">>> tl.tensor([0.0, 1.0]).exp_()\n")
+        with pytest.raises(RuntimeError):
+            tl.tensor([1]).exp_()
+        assert tl.Tensor.normal_.__doc__.startswith("Fill the tensor with normally distributed numbers")
+        # A tensor that keeps its dtype holds no booleans: the example is that of the method.
+        assert ".lt_(" not in tl.Tensor.lt_.__doc__
+
+    def test_a_method_calls_its_operand_self(self):
+        assert "`self - alpha * other`" in tl.Tensor.sub.__doc__
+        assert "`input - alpha * other`" in tl.sub.__doc__
+        assert ">>> tl.tensor([5, 6]).sub(2)\n" in tl.Tensor.sub.__doc__
+
+    def test_an_alias_names_its_function(self):
+        assert "\n\nAn alias of `tl.sigmoid`.\n\n" in tl.special.expit.__doc__
+        assert "\n\nAn alias of `Tensor.sub_`.\n\n" in tl.Tensor.subtract_.__doc__
+        assert ">>> tl.subtract(" in tl.subtract.__doc__
+
+    @pytest.mark.parametrize("documented", [tl.allclose, tl.Tensor.allclose])
+    def test_arguments_that_the_text_leaves_out_are_listed(self, documented):
+        assert "\n\nArgs:\n    other: The other operand.\n    rtol: The relative tolerance.\n" in documented.__doc__
+
+    def test_every_sentence_about_an_argument_is_used(self):
+        modules = (tl.nn, tl.nn.init, tl.distributions, tl.optim, tl.optim.lr_scheduler, tl.autograd.functional)
+        public = [row.function for row in (*REGISTRY.values(), *UNLISTED.values())] + [f for f, _ in IGNORED.values()]
+        public += [value for module in modules for value in vars(module).values() if callable(value)]
+        texts = "\n".join(str(value.__doc__) for value in public)
+        assert [text for _, found in _sections() for text in found.values() if f": {text}\n" not in texts] == []
+
+    def test_arguments_of_classes(self):
+        assert "\n\nArgs:\n    p: The probability with which elements are zeroed.\n" in tl.nn.Dropout2d.__doc__
+        assert "    validate_args: " in tl.distributions.Normal.__doc__
+        assert "    optimizer: " in tl.optim.lr_scheduler.StepLR.__doc__
+        assert type("Mine", (tl.nn.Dropout2d,), {}).__doc__ is None
+        assert type("Mine", (tl.nn.Dropout2d,), {"__doc__": "Mine."}).__doc__ == "Mine."
 
     def test_without_a_docstring_there_is_no_note(self):
         assert documented(None, "Raises.") is None

@@ -29,10 +29,7 @@ def _element_size(dtype: Any) -> int:
 
 
 def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
-    """Rebuild a pickled sparse tensor. Called by pickle, under PyTorch's name.
-
-    Source: PyTorch's `torch._utils._rebuild_sparse_tensor`.
-    """
+    """Rebuild a pickled sparse tensor. Called by pickle, under PyTorch's name."""
     return above("sparse.attributes").rebuild_sparse_tensor(layout, data)
 
 

@@ -46,7 +46,8 @@ def compile(
 ) -> Any:
     """Return `model`, a function or module, itself; without it, a decorator that does.
 
-    Nothing is compiled: `compile(module)` is `module`, and its state dict has its own names.
+    Nothing is compiled: `compile(module)` is `module`, and its state dict has its own names. The other arguments are
+    checked, or accepted as in PyTorch.
 
     Raises RuntimeError for `mode` and `options` together, and for an unknown mode.
 

@@ -32,6 +32,9 @@ def fft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | buil
     Over the two dimensions `dim`, in the sizes `s`, as `fft` does along one.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
 
+    Args:
+        norm: "backward" (none forward, 1/n back), "ortho" (1/√n both) or "forward" (1/n forward): the factors.
+
     >>> tl.fft.fft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11.+0.j, -3.+0.j],
             [-5.+0.j,  1.+0.j]])
@@ -40,6 +43,12 @@ def fftfreq(n: builtins.int, d: builtins.float = 1.0, *, out: Tensor | None = No
     """Return the frequencies of the results of `fft` for `n` samples that are `d` apart.
 
     Raises RuntimeError for a negative `n` and for an integer dtype.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> tl.fft.fftfreq(4, 0.5)
     tensor([ 0.0000,  0.5000, -1.0000, -0.5000])
@@ -52,6 +61,9 @@ def fftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | buil
 
     Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `fft` does along one.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
+
+    Args:
+        norm: "backward" (none forward, 1/n back), "ortho" (1/√n both) or "forward" (1/n forward): the factors.
 
     >>> tl.fft.fftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11.+0.j, -3.+0.j],
@@ -91,6 +103,9 @@ def hfft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | bui
     Over the two dimensions `dim`, in the sizes `s`, as `hfft` does along one. The half is that of the last dimension.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
 
+    Args:
+        norm: "backward" (none forward, 1/n back), "ortho" (1/√n both) or "forward" (1/n forward): the factors.
+
     >>> tl.fft.hfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11., -3.],
             [-5.,  1.]])
@@ -103,6 +118,9 @@ def hfftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | bui
 
     Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `hfft` does along one. The half is that of the last dimension.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
+
+    Args:
+        norm: "backward" (none forward, 1/n back), "ortho" (1/√n both) or "forward" (1/n forward): the factors.
 
     >>> tl.fft.hfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11., -3.],
@@ -131,6 +149,9 @@ def ifft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | bui
     Over the two dimensions `dim`, in the sizes `s`, as `ifft` does along one.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
 
+    Args:
+        norm: "backward" (none forward, 1/n back), "ortho" (1/√n both) or "forward" (1/n forward): the factors.
+
     >>> tl.fft.ifft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[ 2.7500+0.j, -0.7500+0.j],
             [-1.2500+0.j,  0.2500+0.j]])
@@ -144,6 +165,9 @@ def ifftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | bui
     Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `ifft` does along one.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
 
+    Args:
+        norm: "backward" (none forward, 1/n back), "ortho" (1/√n both) or "forward" (1/n forward): the factors.
+
     >>> tl.fft.ifftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[ 2.7500+0.j, -0.7500+0.j],
             [-1.2500+0.j,  0.2500+0.j]])
@@ -155,6 +179,9 @@ def ifftshift(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequenc
     """Undo `fftshift`: move the zero frequency back to the beginning of each dimension.
 
     Raises IndexError when a dimension is out of range.
+
+    Args:
+        dim: The dimension, counted from the end if negative.
 
     >>> tl.fft.ifftshift(tl.tensor([-1.0, 0.0, 1.0]))
     tensor([ 0.,  1., -1.])
@@ -182,6 +209,9 @@ def ihfft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | bu
     Over the two dimensions `dim`, in the sizes `s`, as `ihfft` does along one. The half is that of the last dimension.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
 
+    Args:
+        norm: "backward" (none forward, 1/n back), "ortho" (1/√n both) or "forward" (1/n forward): the factors.
+
     >>> tl.fft.ihfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[ 2.7500-0.j, -0.7500-0.j],
             [-1.2500-0.j,  0.2500-0.j]])
@@ -194,6 +224,9 @@ def ihfftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | bu
 
     Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `ihfft` does along one. The half is that of the last dimension.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
+
+    Args:
+        norm: "backward" (none forward, 1/n back), "ortho" (1/√n both) or "forward" (1/n forward): the factors.
 
     >>> tl.fft.ihfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[ 2.7500-0.j, -0.7500-0.j],
@@ -222,6 +255,9 @@ def irfft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | bu
     Over the two dimensions `dim`, in the sizes `s`, as `irfft` does along one. The half is that of the last dimension.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
 
+    Args:
+        norm: "backward" (none forward, 1/n back), "ortho" (1/√n both) or "forward" (1/n forward): the factors.
+
     >>> tl.fft.irfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[ 2.7500, -0.7500],
             [-1.2500,  0.2500]])
@@ -234,6 +270,9 @@ def irfftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | bu
 
     Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `irfft` does along one. The half is that of the last dimension.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
+
+    Args:
+        norm: "backward" (none forward, 1/n back), "ortho" (1/√n both) or "forward" (1/n forward): the factors.
 
     >>> tl.fft.irfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[ 2.7500, -0.7500],
@@ -262,6 +301,9 @@ def rfft2(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | bui
     Over the two dimensions `dim`, in the sizes `s`, as `rfft` does along one. The half is that of the last dimension.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
 
+    Args:
+        norm: "backward" (none forward, 1/n back), "ortho" (1/√n both) or "forward" (1/n forward): the factors.
+
     >>> tl.fft.rfft2(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11.+0.j, -3.+0.j],
             [-5.+0.j,  1.+0.j]])
@@ -270,6 +312,12 @@ def rfftfreq(n: builtins.int, d: builtins.float = 1.0, *, out: Tensor | None = N
     """Return the frequencies of the results of `rfft` for `n` samples that are `d` apart.
 
     Raises RuntimeError for a negative `n` and for an integer dtype.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> tl.fft.rfftfreq(4, 0.5)
     tensor([0.0000, 0.5000, 1.0000])
@@ -282,6 +330,9 @@ def rfftn(input: Tensor | SupportsTorchFunction, s: Sequence[builtins.int] | bui
 
     Over the dimensions `dim`, all of them unless `dim` or `s` is given, in the sizes `s`, as `rfft` does along one. The half is that of the last dimension.
     Raises RuntimeError when `s` and `dim` differ in length or a dimension comes twice.
+
+    Args:
+        norm: "backward" (none forward, 1/n back), "ortho" (1/√n both) or "forward" (1/n forward): the factors.
 
     >>> tl.fft.rfftn(tl.tensor([[1.0, 2.0], [3.0, 5.0]]))
     tensor([[11.+0.j, -3.+0.j],

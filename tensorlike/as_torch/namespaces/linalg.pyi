@@ -32,6 +32,10 @@ def cholesky_ex(A: Tensor | SupportsTorchFunction, *, upper: builtins.bool = Fal
     Otherwise `info` is the order of the first leading minor that is not positive, and the factor is that of the minors
     before it, with zeros; with `check_errors` such a matrix raises `LinAlgError`.
 
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
+        upper: Whether the triangle above the diagonal is meant, not the one below.
+
     >>> tl.linalg.cholesky_ex(tl.tensor([[1.0, 2.0], [2.0, 1.0]])).info
     tensor(2, dtype=tensorlike.int32)
     """
@@ -55,6 +59,9 @@ def cross(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFu
 
     Raises RuntimeError for vectors of another size, and for different numbers of dimensions or dtypes.
 
+    Args:
+        other: The other operand.
+
     >>> tl.linalg.cross(tl.tensor([1, 0, 0]), tl.tensor([0, 1, 0]))
     tensor([0, 0, 1])
     """
@@ -75,6 +82,12 @@ def diagonal(A: Tensor, *, offset: builtins.int = 0, dim1: builtins.int = -2, di
 @overload
 def diagonal(A: Tensor | SupportsTorchFunction, *, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Any:
     """Return a view of the diagonals of the matrices in two dimensions, by default the last, as a last dimension.
+
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
+        offset: The diagonal: 0 is the main one, positive ones are above it and negative ones below.
+        dim1: The two dimensions of the matrices.
+        dim2: The two dimensions of the matrices.
 
     >>> tl.linalg.diagonal(tl.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
@@ -148,6 +161,9 @@ def inv(A: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunctio
     Shape (..., n, n), of floating-point or complex numbers. Raises `LinAlgError` for a singular matrix and RuntimeError
     for matrices that are not square.
 
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
+
     >>> tl.linalg.inv(tl.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
@@ -160,6 +176,9 @@ def inv_ex(A: Tensor | SupportsTorchFunction, *, check_errors: builtins.bool = F
 
     Otherwise `info` is the number, from 1 on, of a diagonal element that is zero in the decomposition, and the inverse
     is filled with infinities; with `check_errors` a singular matrix raises `LinAlgError`.
+
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
 
     >>> tl.linalg.inv_ex(tl.tensor([[1.0, 1.0], [1.0, 1.0]])).info
     tensor(2, dtype=tensorlike.int32)
@@ -187,6 +206,9 @@ def ldl_factor_ex(input: Tensor | SupportsTorchFunction, *, hermitian: builtins.
 
     Raises `LinAlgError` for a zero only with `check_errors`.
 
+    Args:
+        hermitian: Whether the matrices are Hermitian, or symmetric if real.
+
     >>> tl.linalg.ldl_factor_ex(tl.zeros(2, 2)).info
     tensor(1, dtype=tensorlike.int32)
     """
@@ -198,6 +220,11 @@ def ldl_solve(LD: Tensor | SupportsTorchFunction, pivots: Tensor | SupportsTorch
 
     LD has shape (..., n, n), B (..., n, k); batches broadcast. Raises RuntimeError for shapes that do not fit and for
     pivots that are not integers. There is no derivative.
+
+    Args:
+        LD: The factors that `linalg.ldl_factor` returns.
+        pivots: The pivots that come with the factors.
+        B: The right-hand sides, of shape (..., n, k).
 
     >>> LD, pivots = tl.linalg.ldl_factor(tl.tensor([[0.0, 2.0], [2.0, 0.0]]))
     >>> tl.linalg.ldl_solve(LD, pivots, tl.tensor([[2.0], [4.0]]))
@@ -214,6 +241,10 @@ def lstsq(A: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorchFunction, 
     times the greatest count as zero. `driver` is "gelsy" (the default), "gels" (A has full rank), "gelsd" or "gelss";
     all but "gelsy" also return the squared residuals, for matrices of full rank with more rows than columns; all but
     "gels" the rank; "gelsd" and "gelss" the singular values. Results that a driver does not compute are empty.
+
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
+        B: The right-hand sides, of shape (..., n, k).
 
     >>> tl.linalg.lstsq(tl.tensor([[1.0], [1.0]]), tl.tensor([[1.0], [3.0]])).solution
     tensor([[2.0000]])
@@ -251,6 +282,10 @@ def lu_factor_ex(A: Tensor | SupportsTorchFunction, *, pivot: builtins.bool = Tr
 
     Raises `LinAlgError` for a zero only with `check_errors`.
 
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
+        pivot: Whether rows are exchanged; without it only on CUDA devices.
+
     >>> tl.linalg.lu_factor_ex(tl.zeros(2, 2)).info
     tensor(1, dtype=tensorlike.int32)
     """
@@ -263,6 +298,11 @@ def lu_solve(LU: Tensor | SupportsTorchFunction, pivots: Tensor | SupportsTorchF
     With `left=False` the equation is X A = B, and `adjoint` puts the adjoint of A in its place. LU has shape (..., n,
     n), B (..., n, k); batches broadcast. Composes two calls of `linalg.solve_triangular`.
 
+    Args:
+        LU: The factors that `linalg.lu_factor` returns.
+        pivots: The pivots that come with the factors.
+        B: The right-hand sides, of shape (..., n, k).
+
     >>> LU, pivots = tl.linalg.lu_factor(tl.tensor([[0.0, 1.0], [2.0, 0.0]]))
     >>> tl.linalg.lu_solve(LU, pivots, tl.tensor([[3.0], [4.0]]))
     tensor([[2.],
@@ -273,6 +313,9 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
 @overload
 def matmul(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the matrix product of two tensors, as `matmul` in the main namespace does.
+
+    Args:
+        other: The other operand.
 
     >>> tl.linalg.matmul(tl.eye(2), tl.ones(2))
     tensor([1., 1.])
@@ -299,6 +342,11 @@ def matrix_norm(A: Tensor | SupportsTorchFunction, ord: Number | builtins.str = 
     the least singular value), 1 and -1 (of the sums of the columns' absolute values) or inf and -inf (of the rows').
     Composes `linalg.vector_norm` or `linalg.svdvals`.
 
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
+        keepdim: Whether reduced dimensions are kept with size 1.
+        dtype: The dtype of the result.
+
     >>> tl.linalg.matrix_norm(tl.tensor([[1.0, -2.0], [3.0, 4.0]]), 1)
     tensor(6.)
     """
@@ -307,6 +355,9 @@ def matrix_power(A: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Te
 @overload
 def matrix_power(A: Tensor | SupportsTorchFunction, n: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return a square matrix, or each of a batch, multiplied `n` times by itself, as `matrix_power` does.
+
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
 
     >>> tl.linalg.matrix_power(tl.tensor([[1, 1], [0, 1]]), 5)
     tensor([[1, 5],
@@ -321,6 +372,9 @@ def matrix_rank(A: Tensor | SupportsTorchFunction, *, atol: Tensor | SupportsTor
     Those that are not above `atol` or `rtol` times the greatest count as zero; by default `rtol` is the greater size of
     the matrix times the precision of its dtype, and 0 if `atol` is given. For `hermitian` matrices eigenvalues are
     faster.
+
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
 
     >>> tl.linalg.matrix_rank(tl.tensor([[1.0, 2.0], [2.0, 4.0]]))
     tensor(1)
@@ -346,6 +400,10 @@ def norm(input: Tensor | SupportsTorchFunction, ord: Number | builtins.str | Non
     Without `ord` it is the vector norm of order 2, over all dimensions unless `dim` names some. With `ord` and without
     `dim` the input itself must be a vector or a matrix. Composes `linalg.vector_norm` or `linalg.matrix_norm`.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+        dtype: The dtype of the result.
+
     >>> tl.linalg.norm(tl.tensor([3.0, 4.0]))
     tensor(5.)
     """
@@ -358,6 +416,9 @@ def pinv(A: Tensor | SupportsTorchFunction, *, atol: Tensor | SupportsTorchFunct
     A has shape (..., m, n), the result (..., n, m). Singular values that are not above `atol` or `rtol` times the
     greatest count as zero, as in `linalg.matrix_rank`. For `hermitian` matrices, of which the lower triangle is read,
     eigenvalues are faster. The gradient is right where the rank does not change.
+
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
 
     >>> tl.linalg.pinv(tl.tensor([[2.0, 0.0], [0.0, 0.0]]))
     tensor([[0.5000, 0.0000],
@@ -397,6 +458,10 @@ def solve(A: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorchFunction, 
     A has shape (..., n, n); B (..., n, k), or one vector for each matrix; batches broadcast. Raises `LinAlgError` for a
     singular matrix and RuntimeError for shapes or dtypes that do not fit.
 
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
+        B: The right-hand sides, of shape (..., n, k).
+
     >>> tl.linalg.solve(tl.tensor([[2.0, 0.0], [0.0, 4.0]]), tl.tensor([2.0, 2.0]))
     tensor([1.0000, 0.5000])
     """
@@ -407,6 +472,11 @@ def solve_ex(A: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorchFunctio
     """Return the solution of `linalg.solve`, and for each matrix an integer that is 0 when there is one.
 
     Raises `LinAlgError` for a singular matrix only with `check_errors`.
+
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
+        B: The right-hand sides, of shape (..., n, k).
+        left: Whether to solve AX = B, not XA = B.
 
     >>> tl.linalg.solve_ex(tl.zeros(2, 2), tl.ones(2)).info
     tensor(1, dtype=tensorlike.int32)
@@ -419,6 +489,10 @@ def solve_triangular(A: Tensor | SupportsTorchFunction, B: Tensor | SupportsTorc
 
     Only the triangle that `upper` names is read, and with `unitriangular` the diagonal is taken to be one. A has shape
     (..., n, n), B (..., n, k); batches broadcast. A zero on the diagonal gives infinities or NaN.
+
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
+        B: The right-hand sides, of shape (..., n, k).
 
     >>> tl.linalg.solve_triangular(tl.tensor([[1.0, 1.0], [0.0, 2.0]]), tl.tensor([[3.0], [4.0]]), upper=True)
     tensor([[1.],
@@ -435,6 +509,10 @@ def svd(A: Tensor | SupportsTorchFunction, full_matrices: builtins.bool = True, 
     gradient is finite where the singular values differ; it must not depend on the phases of the vectors, which are
     arbitrary.
 
+    Args:
+        A: The matrix, or a batch of matrices of shape (..., m, n).
+        driver: The cuSOLVER routine on CUDA devices; None on the CPU.
+
     >>> tl.linalg.svd(tl.tensor([[3.0, 0.0], [0.0, 4.0]])).S
     tensor([4., 3.])
     """
@@ -446,6 +524,9 @@ def svdvals(A: Tensor | SupportsTorchFunction, *, driver: builtins.str | None = 
 
     A has shape (..., m, n), the result (..., min(m, n)); it is real. Raises `LinAlgError` for numbers that are not
     finite.
+
+    Args:
+        driver: The cuSOLVER routine on CUDA devices; None on the CPU.
 
     >>> tl.linalg.svdvals(tl.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor([4., 3.])
@@ -491,7 +572,7 @@ def vander(x: Tensor | SupportsTorchFunction, *, N: builtins.int | None = None) 
 def vecdot(x: Tensor, y: Tensor, *, dim: builtins.int = -1, out: Tensor | None = None) -> Tensor: ...
 @overload
 def vecdot(x: Tensor | SupportsTorchFunction, y: Tensor | SupportsTorchFunction, *, dim: builtins.int = -1, out: Tensor | SupportsTorchFunction | None = None) -> Any:
-    """Return the inner products of the vectors along dimension `dim`, with the conjugate of `x`; the rest broadcasts.
+    """Return the inner products of the vectors `x`, conjugated, and `y` along dimension `dim`; the rest broadcasts.
 
     Composes a product and a sum.
 
@@ -502,11 +583,14 @@ def vecdot(x: Tensor | SupportsTorchFunction, y: Tensor | SupportsTorchFunction,
 def vector_norm(x: Tensor, ord: Number = 2, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def vector_norm(x: Tensor | SupportsTorchFunction, ord: Number = 2, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None, out: Tensor | SupportsTorchFunction | None = None) -> Any:
-    """Return the norms of the vectors along the dimensions `dim`: the `ord`-th root of the sum of absolute powers.
+    """Return the norms of the vectors in `x` along the dimensions `dim`: the `ord`-th root of the sum of powers.
 
     `ord` may be any real number, infinity and minus infinity (the greatest and the least absolute value) and 0 (how
     many are not zero) among them. Without `dim` the whole tensor is one vector. `dtype` converts the input first. The
     result is real. Raises RuntimeError for integers.
+
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
 
     >>> tl.linalg.vector_norm(tl.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
     tensor([ 5., 10.])

@@ -17,6 +17,10 @@ def amax(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[bui
     `mask` broadcasts to `input`; where nothing is left the result is the least number of the dtype. Raises
     NotImplementedError for booleans and TypeError for complex numbers. Composes `amax`.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+        dtype: The dtype of the result.
+
     >>> tl.masked.amax(tl.tensor([3.0, 7.0, 4.0]), mask=tl.tensor([True, False, True]))
     tensor(4.)
     """
@@ -28,6 +32,10 @@ def amin(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[bui
 
     `mask` broadcasts to `input`; where nothing is left the result is the greatest number of the dtype. Raises
     NotImplementedError for booleans and TypeError for complex numbers. Composes `amin`.
+
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+        dtype: The dtype of the result.
 
     >>> tl.masked.amin(tl.tensor([3.0, 1.0, 4.0]), mask=tl.tensor([True, False, True]))
     tensor(3.)
@@ -41,6 +49,9 @@ def argmax(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = Non
     `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Raises NotImplementedError for
     booleans and TypeError for complex numbers. Composes `argmax`.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.masked.argmax(tl.tensor([3, 7, 4]), mask=tl.tensor([True, False, True]), dtype=tl.int64)
     tensor(2)
     """
@@ -52,6 +63,9 @@ def argmin(input: Tensor | SupportsTorchFunction, dim: builtins.int | None = Non
 
     `mask` broadcasts to `input`. The result has the dtype of `input`, or `dtype`. Raises NotImplementedError for
     booleans and TypeError for complex numbers. Composes `argmin`.
+
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
 
     >>> tl.masked.argmin(tl.tensor([3, 1, 4]), mask=tl.tensor([True, False, True]), dtype=tl.int64)
     tensor(0)
@@ -86,6 +100,9 @@ def log_softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dty
 
     `mask` broadcasts to `input`; where nothing is left the result is NaN. Composes `log_softmax`.
 
+    Args:
+        dtype: The dtype of the result.
+
     >>> tl.masked.log_softmax(tl.tensor([0.0, 7.0, 0.0]), 0, mask=tl.tensor([True, False, True]))
     tensor([-0.6931,    -inf, -0.6931])
     """
@@ -97,6 +114,11 @@ def logaddexp(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTor
 
     The masks broadcast to their tensors, and these to each other. The result has the dtype of `input`, or `dtype`.
     Composes `logaddexp`.
+
+    Args:
+        other: The other operand.
+        input_mask: Booleans, True where an element counts.
+        other_mask: Booleans, True where an element counts.
 
     >>> x = tl.tensor([0.0, 1.0])
     >>> tl.masked.logaddexp(x, x, other_mask=tl.tensor([True, False]))
@@ -111,6 +133,9 @@ def logsumexp(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequenc
     `mask` broadcasts to `input`; where nothing is left the result is -inf. It has the dtype of `input`, or `dtype`.
     Raises NotImplementedError for booleans. Composes `logsumexp`.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.masked.logsumexp(tl.tensor([0.0, 7.0, 0.0]), mask=tl.tensor([True, False, True]))
     tensor(0.6931)
     """
@@ -122,6 +147,9 @@ def mean(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[bui
 
     `mask` broadcasts to `input`; where nothing is left the mean is NaN. Raises ValueError for integers without a
     `dtype`. Composes `masked.sum` and a quotient.
+
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
 
     >>> tl.masked.mean(tl.tensor([3.0, 7.0, 4.0]), mask=tl.tensor([True, False, True]))
     tensor(3.5000)
@@ -135,6 +163,9 @@ def median(input: Tensor | SupportsTorchFunction, dim: builtins.int = -1, *, kee
     `mask` broadcasts to `input`. NaN is left out too, and where nothing is left the median is NaN; raises ValueError
     where that is so for integers. `dtype` is for these; floating-point numbers keep theirs. Composes `nanmedian`.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+
     >>> tl.masked.median(tl.tensor([3.0, 7.0, 4.0]), mask=tl.tensor([True, False, True]))
     tensor(3.)
     """
@@ -147,6 +178,10 @@ def norm(input: Tensor | SupportsTorchFunction, ord: builtins.float | None = 2.0
     `mask` broadcasts to `input`. Raises RuntimeError for integers. Composes the vector norm of the input with zeros in
     it, or infinities for the order -inf.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+        dtype: The dtype of the result.
+
     >>> tl.masked.norm(tl.tensor([3.0, 7.0, 4.0]), mask=tl.tensor([True, False, True]))
     tensor(5.)
     """
@@ -157,6 +192,9 @@ def normalize(input: Tensor | SupportsTorchFunction, ord: builtins.float, dim: b
     """Return `input` divided by its `masked.norm` of order `ord` along `dim`, or by `eps` where that is more.
 
     `mask` broadcasts to `input`, and where it is False the result is 0. Raises RuntimeError for integers.
+
+    Args:
+        dtype: The dtype of the result.
 
     >>> tl.masked.normalize(tl.tensor([3.0, 7.0, 4.0]), 2.0, 0, mask=tl.tensor([True, False, True]))
     tensor([0.6000, 0.0000, 0.8000])
@@ -170,6 +208,10 @@ def prod(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[bui
     `mask` broadcasts to `input`. Integers are multiplied in int64, and where nothing is left the product is 1. Raises
     IndexError for a mask of more dimensions. Composes `prod` of the input with ones in it.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+        dtype: The dtype of the result.
+
     >>> tl.masked.prod(tl.tensor([3.0, 2.0, 4.0]), mask=tl.tensor([True, False, True]))
     tensor(12.)
     """
@@ -180,6 +222,9 @@ def softmax(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: 
     """Return the exponentials along `dim` of the elements whose `mask` is True, divided by their sum, 0 for the others.
 
     `mask` broadcasts to `input`; where nothing is left the result is NaN. Composes `softmax`.
+
+    Args:
+        dtype: The dtype of the result.
 
     >>> tl.masked.softmax(tl.tensor([0.0, 7.0, 0.0]), 0, mask=tl.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
@@ -192,6 +237,9 @@ def softmin(input: Tensor | SupportsTorchFunction, dim: builtins.int, *, dtype: 
 
     `mask` broadcasts to `input`; where nothing is left the result is NaN. Composes `softmax`.
 
+    Args:
+        dtype: The dtype of the result.
+
     >>> tl.masked.softmin(tl.tensor([0.0, 7.0, 0.0]), 0, mask=tl.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
@@ -202,6 +250,12 @@ def std(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[buil
     """Return the standard deviation over `dim`, or over all dimensions, of the elements whose `mask` is True.
 
     `mask` broadcasts to `input`. It is the root of `masked.var`, with the same parameters.
+
+    Args:
+        unbiased: False is `correction=0`, True is `correction=1`.
+        correction: The number by which the divisor is less than the number of elements; 1 is Bessel's correction.
+        keepdim: Whether reduced dimensions are kept with size 1.
+        dtype: The dtype of the result.
 
     >>> tl.masked.std(tl.tensor([3.0, 7.0, 5.0]), mask=tl.tensor([True, False, True]), unbiased=False)
     tensor(1.)
@@ -215,6 +269,10 @@ def sum(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[buil
     `mask` broadcasts to `input`. Integers are summed in int64, and where nothing is left the sum is 0. Raises
     IndexError for a mask of more dimensions. Composes `sum` of the input with zeros in it.
 
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+        dtype: The dtype of the result.
+
     >>> tl.masked.sum(tl.tensor([1.0, 2.0, 4.0]), mask=tl.tensor([True, False, True]))
     tensor(5.)
     """
@@ -226,6 +284,10 @@ def var(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequence[buil
 
     `mask` broadcasts to `input`. Divided by their number less `correction`, which is 1 unless given, or 0 with
     `unbiased=False`. Raises AssertionError when both are given.
+
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
+        dtype: The dtype of the result.
 
     >>> tl.masked.var(tl.tensor([3.0, 7.0, 5.0]), mask=tl.tensor([True, False, True]))
     tensor(2.)

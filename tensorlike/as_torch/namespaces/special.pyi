@@ -122,9 +122,11 @@ def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def digamma(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the derivative of `lgamma` of each element; nan for a negative integer, -inf for 0. Needs SciPy.
 
+    An alias of `tl.digamma`.
+
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> tl.digamma(tl.tensor([1.0, 0.5]))
+    >>> tl.special.digamma(tl.tensor([1.0, 0.5]))
     tensor([-0.5772, -1.9635])
     """
 @overload
@@ -144,10 +146,12 @@ def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def erf(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the error function of each element, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0.
 
+    An alias of `tl.erf`.
+
     Needs SciPy.
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> tl.erf(tl.tensor([0.0, 1.0]))
+    >>> tl.special.erf(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.8427])
     """
 @overload
@@ -156,10 +160,12 @@ def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def erfc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the complementary error function `1 - erf(input)` of each element, exact where that is close to 0.
 
+    An alias of `tl.erfc`.
+
     Needs SciPy.
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> tl.erfc(tl.tensor([0.0, 1.0]))
+    >>> tl.special.erfc(tl.tensor([0.0, 1.0]))
     tensor([1.0000, 0.1573])
     """
 @overload
@@ -180,9 +186,11 @@ def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def erfinv(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the number whose error function each element is; nan for one outside [-1, 1]. Needs SciPy.
 
+    An alias of `tl.erfinv`.
+
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> tl.erfinv(tl.tensor([0.0, 0.5]))
+    >>> tl.special.erfinv(tl.tensor([0.0, 0.5]))
     tensor([0.0000, 0.4769])
     """
 @overload
@@ -191,9 +199,11 @@ def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def exp2(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return 2 to the power of each element.
 
+    An alias of `tl.exp2`.
+
     Integers give the default floating-point dtype.
 
-    >>> tl.exp2(tl.tensor([0.0, 3.0]))
+    >>> tl.special.exp2(tl.tensor([0.0, 3.0]))
     tensor([1., 8.])
     """
 @overload
@@ -202,9 +212,11 @@ def expit(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def expit(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `1 / (1 + exp(-input))` for each element.
 
+    An alias of `tl.sigmoid`.
+
     Integers give the default floating-point dtype.
 
-    >>> tl.sigmoid(tl.tensor([0.0, 100.0]))
+    >>> tl.special.expit(tl.tensor([0.0, 100.0]))
     tensor([0.5000, 1.0000])
     """
 @overload
@@ -213,9 +225,11 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def expm1(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return e to the power of each element, less 1, exact for small elements.
 
+    An alias of `tl.expm1`.
+
     Integers give the default floating-point dtype.
 
-    >>> tl.expm1(tl.tensor([0.0, 1.0]))
+    >>> tl.special.expm1(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 1.7183])
     """
 @overload
@@ -224,10 +238,12 @@ def gammainc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tens
 def gammainc(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the regularized lower incomplete gamma function of order `input` at `other`, with broadcasting.
 
+    An alias of `tl.igamma`.
+
     The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
     Raises NotImplementedError for other than floating-point elements.
 
-    >>> tl.igamma(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+    >>> tl.special.gammainc(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
     tensor([0.6321, 0.5940])
     """
 @overload
@@ -236,10 +252,12 @@ def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
 def gammaincc(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the regularized upper incomplete gamma function of order `input` at `other`, with broadcasting.
 
+    An alias of `tl.igammac`.
+
     The result is nan if either is negative; only `other` has a derivative. Needs SciPy.
     Raises NotImplementedError for other than floating-point elements.
 
-    >>> tl.igammac(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
+    >>> tl.special.gammaincc(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 2.0]))
     tensor([0.3679, 0.4060])
     """
 @overload
@@ -248,9 +266,11 @@ def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def gammaln(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithm of the absolute value of the gamma function of each element. Needs SciPy.
 
+    An alias of `tl.lgamma`.
+
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> tl.lgamma(tl.tensor([1.0, 4.0]))
+    >>> tl.special.gammaln(tl.tensor([1.0, 4.0]))
     tensor([0.0000, 1.7918])
     """
 @overload
@@ -283,9 +303,11 @@ def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def i0(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the modified Bessel function of the first kind, of order 0, of each element. Needs SciPy.
 
+    An alias of `tl.i0`.
+
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> tl.i0(tl.tensor([0.5, 2.0]))
+    >>> tl.special.i0(tl.tensor([0.5, 2.0]))
     tensor([1.0635, 2.2796])
     """
 @overload
@@ -351,9 +373,11 @@ def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def log1p(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the natural logarithm of 1 plus each element, exact for small elements.
 
+    An alias of `tl.log1p`.
+
     Integers give the default floating-point dtype.
 
-    >>> tl.log1p(tl.tensor([0.0, 1.0]))
+    >>> tl.special.log1p(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.6931])
     """
 @overload
@@ -384,10 +408,12 @@ def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | Non
 def logit(input: Tensor | SupportsTorchFunction, eps: builtins.float | None = None, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `log(input / (1 - input))` for each element, the inverse of `sigmoid`.
 
+    An alias of `tl.logit`.
+
     With `eps`, elements are clamped to [eps, 1 - eps] first; without, elements outside [0, 1] give nan.
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> tl.logit(tl.tensor([0.5, 0.75]))
+    >>> tl.special.logit(tl.tensor([0.5, 0.75]))
     tensor([0.0000, 1.0986])
     """
 @overload
@@ -397,6 +423,9 @@ def logsumexp(input: Tensor | SupportsTorchFunction, dim: builtins.int | Sequenc
     """Return the logarithm of the sum of exponentials over the dimensions `dim`, computed without overflow.
 
     Integers are converted to the default floating-point dtype.
+
+    Args:
+        keepdim: Whether reduced dimensions are kept with size 1.
 
     >>> tl.special.logsumexp(tl.tensor([100.0, 100.0]), dim=0)
     tensor(100.6931)
@@ -455,10 +484,12 @@ def multigammaln(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -
 def multigammaln(input: Tensor | SupportsTorchFunction, p: builtins.int, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the logarithm of the multivariate gamma function of dimension `p` of each element.
 
+    An alias of `tl.mvlgamma`.
+
     Elements are greater than `(p - 1) / 2`. Integers give the default floating-point dtype. Raises RuntimeError when
     `p` is less than 1, and for a boolean tensor. Needs SciPy.
 
-    >>> tl.mvlgamma(tl.tensor([2.0, 3.0]), 2)
+    >>> tl.special.multigammaln(tl.tensor([2.0, 3.0]), 2)
     tensor([0.4516, 1.5502])
     """
 @overload
@@ -490,9 +521,11 @@ def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> T
 def polygamma(n: builtins.int, input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the n-th derivative of the digamma function of each element.
 
+    An alias of `tl.polygamma`.
+
     Integers give the default floating-point dtype. Raises RuntimeError for a negative `n`. Needs SciPy.
 
-    >>> tl.polygamma(1, tl.tensor([1.0, 0.5]))
+    >>> tl.special.polygamma(1, tl.tensor([1.0, 0.5]))
     tensor([1.6449, 4.9348])
     """
 @overload
@@ -501,9 +534,11 @@ def psi(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def psi(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return the derivative of `lgamma` of each element; nan for a negative integer, -inf for 0. Needs SciPy.
 
+    An alias of `tl.digamma`.
+
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> tl.digamma(tl.tensor([1.0, 0.5]))
+    >>> tl.special.psi(tl.tensor([1.0, 0.5]))
     tensor([-0.5772, -1.9635])
     """
 @overload
@@ -512,11 +547,13 @@ def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = Non
 def round(input: Tensor | SupportsTorchFunction, *, decimals: builtins.int = 0, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return each element rounded to the nearest integer, halves to the even one; the derivative is zero.
 
+    An alias of `tl.round`.
+
     With `decimals`, to that many digits after the point, or before it if negative. Integers come back as they are, and
     raise NotImplementedError with `decimals`.
     Raises NotImplementedError for boolean and complex elements.
 
-    >>> tl.round(tl.tensor([0.5, 1.5, -1.2])), tl.round(tl.tensor([0.1234]), decimals=2)
+    >>> tl.special.round(tl.tensor([0.5, 1.5, -1.2])), tl.special.round(tl.tensor([0.1234]), decimals=2)
     (tensor([ 0.,  2., -1.]), tensor([0.1200]))
     """
 @overload
@@ -597,9 +634,11 @@ def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def sinc(input: Tensor | SupportsTorchFunction, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `sin(pi * input) / (pi * input)` for each element, 1 for 0.
 
+    An alias of `tl.sinc`.
+
     Integers give the default floating-point dtype.
 
-    >>> tl.sinc(tl.tensor([0.0, 0.5, 1.5]))
+    >>> tl.special.sinc(tl.tensor([0.0, 0.5, 1.5]))
     tensor([ 1.0000,  0.6366, -0.2122])
     """
 @overload
@@ -642,9 +681,11 @@ def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None 
 def xlogy(input: Tensor | SupportsTorchFunction | Number, other: Tensor | SupportsTorchFunction | Number, *, out: Tensor | SupportsTorchFunction | None = None) -> Any:
     """Return `input * log(other)`, and 0 where `input` is 0, element by element, with broadcasting.
 
+    An alias of `tl.xlogy`.
+
     Integers give the default floating-point dtype. Raises NotImplementedError for complex elements.
 
-    >>> tl.xlogy(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
+    >>> tl.special.xlogy(tl.tensor([0.0, 2.0]), tl.tensor([0.0, 1.0]))
     tensor([0., 0.])
     """
 @overload

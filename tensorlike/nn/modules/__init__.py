@@ -1,6 +1,7 @@
 """Modules: the layers of neural networks, functions with their own parameters."""
 
 from tensorlike._above import explain_absent_names
+from tensorlike.tensor.declarations.documentation import list_arguments as _list_arguments
 
 from . import (
     activation,
@@ -332,3 +333,5 @@ __all__ = [
     "ZeroPad2d",
     "ZeroPad3d",
 ]
+
+_list_arguments("nn", (globals()[name] for name in __all__))

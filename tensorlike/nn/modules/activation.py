@@ -38,12 +38,10 @@ def with_inplace(text: str, inplace: bool) -> str:
 
 
 class ReLU(Module):
-    """max(0, x).
+    """Rectified linear unit: max(0, x).
 
     >>> tl.nn.ReLU()(tl.tensor([-1.0, 2.0]))
     tensor([0., 2.])
-
-    Source: PyTorch's `torch.nn.ReLU`.
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -58,12 +56,10 @@ class ReLU(Module):
 
 
 class LeakyReLU(Module):
-    """x where it is positive, `negative_slope` · x elsewhere.
+    """Leaky rectified linear unit: x where it is positive, `negative_slope` · x elsewhere.
 
     >>> tl.nn.LeakyReLU(0.1)(tl.tensor([-1.0, 2.0]))
     tensor([-0.1000,  2.0000])
-
-    Source: PyTorch's `torch.nn.LeakyReLU`.
     """
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
@@ -79,12 +75,10 @@ class LeakyReLU(Module):
 
 
 class ELU(Module):
-    """x where it is positive, `alpha` · (exp(x) − 1) elsewhere.
+    """Exponential linear unit: x where it is positive, `alpha` · (exp(x) − 1) elsewhere.
 
     >>> tl.nn.ELU()(tl.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
-
-    Source: PyTorch's `torch.nn.ELU`.
     """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
@@ -100,12 +94,10 @@ class ELU(Module):
 
 
 class SiLU(Module):
-    """x · sigmoid(x).
+    """Sigmoid linear unit, or swish: x · sigmoid(x).
 
     >>> tl.nn.SiLU()(tl.tensor([-1.0, 2.0]))
     tensor([-0.2689,  1.7616])
-
-    Source: PyTorch's `torch.nn.SiLU`.
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -120,12 +112,10 @@ class SiLU(Module):
 
 
 class GELU(Module):
-    """x · Φ(x), Φ being the normal distribution function; `approximate="tanh"` is a faster approximation.
+    """Gaussian error linear unit: x · Φ(x), Φ the normal distribution function; `approximate="tanh"` is faster.
 
     >>> tl.nn.GELU()(tl.tensor([-1.0, 2.0]))
     tensor([-0.1587,  1.9545])
-
-    Source: PyTorch's `torch.nn.GELU`.
     """
 
     def __init__(self, approximate: str = "none") -> None:
@@ -140,12 +130,10 @@ class GELU(Module):
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(−x)).
+    """Logistic sigmoid: 1 / (1 + exp(−x)).
 
     >>> tl.nn.Sigmoid()(tl.tensor([0.0, 2.0]))
     tensor([0.5000, 0.8808])
-
-    Source: PyTorch's `torch.nn.Sigmoid`.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -153,12 +141,10 @@ class Sigmoid(Module):
 
 
 class Tanh(Module):
-    """The hyperbolic tangent.
+    """Hyperbolic tangent of each element.
 
     >>> tl.nn.Tanh()(tl.tensor([0.0, 2.0]))
     tensor([0.0000, 0.9640])
-
-    Source: PyTorch's `torch.nn.Tanh`.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -166,12 +152,10 @@ class Tanh(Module):
 
 
 class Softplus(Module):
-    """log(1 + exp(`beta` · x)) / `beta`, or x itself where `beta` · x is above `threshold`.
+    """Smooth rectifier: log(1 + exp(`beta` · x)) / `beta`, or x itself where `beta` · x is above `threshold`.
 
     >>> tl.nn.Softplus()(tl.tensor([0.0, 30.0]))
     tensor([ 0.6931, 30.0000])
-
-    Source: PyTorch's `torch.nn.Softplus`.
     """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
@@ -187,12 +171,10 @@ class Softplus(Module):
 
 
 class Softmax(Module):
-    """exp(x) divided by its sum along the dimension `dim`.
+    """Softmax along the dimension `dim`: exp(x) divided by its sum.
 
     >>> tl.nn.Softmax(dim=0)(tl.tensor([1.0, 1.0]))
     tensor([0.5000, 0.5000])
-
-    Source: PyTorch's `torch.nn.Softmax`.
     """
 
     def __init__(self, dim: int | None = None) -> None:
@@ -207,12 +189,10 @@ class Softmax(Module):
 
 
 class LogSoftmax(Module):
-    """The logarithm of `Softmax`, computed without underflow.
+    """Log-softmax along the dimension `dim`: the logarithm of `Softmax`, computed without underflow.
 
     >>> tl.nn.LogSoftmax(dim=0)(tl.tensor([1.0, 1.0]))
     tensor([-0.6931, -0.6931])
-
-    Source: PyTorch's `torch.nn.LogSoftmax`.
     """
 
     def __init__(self, dim: int | None = None) -> None:
@@ -227,12 +207,10 @@ class LogSoftmax(Module):
 
 
 class Hardtanh(Module):
-    """x clamped to `min_val` and `max_val`; AssertionError unless the first is smaller.
+    """Piecewise linear tanh: x clamped to `min_val` and `max_val`; AssertionError unless the first is smaller.
 
     >>> tl.nn.Hardtanh()(tl.tensor([-3.0, 0.5, 2.0]))
     tensor([-1.0000,  0.5000,  1.0000])
-
-    Source: PyTorch's `torch.nn.Hardtanh`.
     """
 
     def __init__(
@@ -268,12 +246,10 @@ def _warn_renamed(old: str, new: str) -> None:
 
 
 class ReLU6(Hardtanh):
-    """min(max(0, x), 6).
+    """Rectified linear unit with a ceiling: min(max(0, x), 6).
 
     >>> tl.nn.ReLU6()(tl.tensor([-1.0, 2.0, 8.0]))
     tensor([0., 2., 6.])
-
-    Source: PyTorch's `torch.nn.ReLU6`.
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -284,12 +260,10 @@ class ReLU6(Hardtanh):
 
 
 class LogSigmoid(Module):
-    """The logarithm of the logistic function, computed without underflow.
+    """Log-sigmoid: the logarithm of 1 / (1 + exp(−x)), computed without underflow.
 
     >>> tl.nn.LogSigmoid()(tl.tensor([0.0, -100.0]))
     tensor([  -0.6931, -100.0000])
-
-    Source: PyTorch's `torch.nn.LogSigmoid`.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -297,12 +271,10 @@ class LogSigmoid(Module):
 
 
 class Mish(Module):
-    """x · tanh(log(1 + exp(x))).
+    """Mish activation: x · tanh(log(1 + exp(x))).
 
     >>> tl.nn.Mish()(tl.tensor([0.0, 2.0]))
     tensor([0.0000, 1.9440])
-
-    Source: PyTorch's `torch.nn.Mish`.
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -317,12 +289,10 @@ class Mish(Module):
 
 
 class GLU(Module):
-    """The first half along the dimension `dim`, times the logistic function of the second.
+    """Gated linear unit: the first half along the dimension `dim`, times the sigmoid of the second.
 
     >>> tl.nn.GLU()(tl.tensor([4.0, 0.0]))
     tensor([2.])
-
-    Source: PyTorch's `torch.nn.GLU`.
     """
 
     def __init__(self, dim: int = -1) -> None:
@@ -337,12 +307,10 @@ class GLU(Module):
 
 
 class Softsign(Module):
-    """x / (1 + |x|).
+    """Softsign activation: x / (1 + |x|).
 
     >>> tl.nn.Softsign()(tl.tensor([-1.0, 3.0]))
     tensor([-0.5000,  0.7500])
-
-    Source: PyTorch's `torch.nn.Softsign`.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -350,12 +318,10 @@ class Softsign(Module):
 
 
 class Softmin(Module):
-    """`Softmax` of −x along the dimension `dim`.
+    """Softmin along the dimension `dim`: `Softmax` of −x.
 
     >>> tl.nn.Softmin(dim=0)(tl.tensor([1.0, 2.0]))
     tensor([0.7311, 0.2689])
-
-    Source: PyTorch's `torch.nn.Softmin`.
     """
 
     def __init__(self, dim: int | None = None) -> None:
@@ -376,8 +342,6 @@ class Softmax2d(Module):
 
     >>> tl.nn.Softmax2d()(tl.zeros(2, 1, 1)).flatten()
     tensor([0.5000, 0.5000])
-
-    Source: PyTorch's `torch.nn.Softmax2d`.
     """
 
     def forward(self, input: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """The log-probabilities of classes sorted by frequency, rare ones in clusters with smaller projections.
+    """Adaptive softmax: classes sorted by frequency, rare ones in clusters with smaller projections.
 
     Classes below the first of the `cutoffs` are in the head, with one more class for each cluster; the cluster i has
     the classes from `cutoffs[i]` to the next, or to `n_classes`, and projects to `in_features` / `div_value` ** (i + 1)
@@ -36,8 +36,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     >>> output, loss = module(tl.randn(4, 8), tl.tensor([0, 2, 5, 9]))
     >>> output.shape == (4,), loss.shape == (), module.log_prob(tl.randn(4, 8)).shape == (4, 10)
     (True, True, True)
-
-    Source: PyTorch's `torch.nn.AdaptiveLogSoftmaxWithLoss`.
     """
 
     def __init__(
@@ -130,7 +128,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _ASMoutput(output if batched else output.squeeze(0), loss)
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """Return the log-probabilities of all classes, (batch, n_classes), for (batch, in_features)."""
+        """Return the log-probabilities of all classes, (batch, n_classes), for (batch, in_features).
+
+        >>> model = tl.nn.AdaptiveLogSoftmaxWithLoss(4, 6, cutoffs=[2])
+        >>> model.log_prob(tl.ones(3, 4)).shape
+        tensorlike.Size([3, 6])
+        """
         return self._get_full_log_prob(input, self.head(input))
 
     def _get_full_log_prob(self, input: Tensor, head_output: Tensor) -> Tensor:
@@ -143,7 +146,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return result
 
     def predict(self, input: Tensor) -> Tensor:
-        """Return the most probable class of each item, looking into clusters only where one is the most probable."""
+        """Return the most probable class of each item, looking into clusters only where one is the most probable.
+
+        >>> model = tl.nn.AdaptiveLogSoftmaxWithLoss(4, 6, cutoffs=[2])
+        >>> model.predict(tl.ones(3, 4)).shape
+        tensorlike.Size([3])
+        """
         head_output = self.head(input)
         output: Tensor = head_output.argmax(dim=1)
         rare = output >= self.shortlist_size

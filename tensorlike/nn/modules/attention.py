@@ -19,7 +19,7 @@ __all__ = ["MultiheadAttention"]
 
 
 class MultiheadAttention(Module):
-    """Attention with `num_heads` heads, each on its own projection of query, key and value.
+    """Multi-head attention: `num_heads` heads, each on its own projection of query, key and value.
 
     The query has the shape (L, N, embed_dim), the key (S, N, kdim), the value (S, N, vdim); (N, L, ...) and (N, S, ...)
     with `batch_first`; all may be without the batch N. `kdim` and `vdim` are `embed_dim` unless given. Returns the
@@ -31,8 +31,6 @@ class MultiheadAttention(Module):
     >>> output, weights = tl.nn.MultiheadAttention(4, 2)(x, x, x)
     >>> output.shape, weights.shape
     (tensorlike.Size([3, 1, 4]), tensorlike.Size([1, 3, 3]))
-
-    Source: PyTorch's `torch.nn.MultiheadAttention`.
     """
 
     in_proj_weight: Parameter | None

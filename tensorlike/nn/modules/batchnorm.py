@@ -162,8 +162,6 @@ class BatchNorm1d(_BatchNorm):
     >>> tl.nn.BatchNorm1d(2, affine=False)(tl.tensor([[1.0, 10.0], [3.0, 30.0]]))
     tensor([[-1.0000, -1.0000],
             [ 1.0000,  1.0000]])
-
-    Source: PyTorch's `torch.nn.BatchNorm1d`.
     """
 
     _input_dims = (2, 3)
@@ -175,8 +173,6 @@ class BatchNorm2d(_BatchNorm):
     >>> module = tl.nn.BatchNorm2d(3)
     >>> module(tl.randn(2, 3, 4, 4)).shape == (2, 3, 4, 4), module.num_batches_tracked
     (True, tensor(1))
-
-    Source: PyTorch's `torch.nn.BatchNorm2d`.
     """
 
     _input_dims = (4,)
@@ -187,8 +183,6 @@ class BatchNorm3d(_BatchNorm):
 
     >>> tl.nn.BatchNorm3d(3)(tl.randn(2, 3, 2, 2, 2)).shape == (2, 3, 2, 2, 2)
     True
-
-    Source: PyTorch's `torch.nn.BatchNorm3d`.
     """
 
     _input_dims = (5,)
@@ -202,8 +196,6 @@ class SyncBatchNorm(_BatchNorm):
     >>> tl.nn.SyncBatchNorm(2, affine=False)(tl.tensor([[1.0, 10.0], [3.0, 30.0]]))
     tensor([[-1.0000, -1.0000],
             [ 1.0000,  1.0000]])
-
-    Source: PyTorch's `torch.nn.SyncBatchNorm`.
     """
 
     def __init__(
@@ -315,8 +307,6 @@ class LazyBatchNorm1d(LazyNorm, _BatchNorm):
     >>> output = module(tl.randn(4, 3))
     >>> module
     BatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
-
-    Source: PyTorch's `torch.nn.LazyBatchNorm1d`.
     """
 
     cls_to_become = BatchNorm1d
@@ -328,8 +318,6 @@ class LazyBatchNorm2d(LazyNorm, _BatchNorm):
 
     >>> tl.nn.LazyBatchNorm2d()(tl.randn(2, 3, 4, 4)).shape == (2, 3, 4, 4)
     True
-
-    Source: PyTorch's `torch.nn.LazyBatchNorm2d`.
     """
 
     cls_to_become = BatchNorm2d
@@ -341,8 +329,6 @@ class LazyBatchNorm3d(LazyNorm, _BatchNorm):
 
     >>> tl.nn.LazyBatchNorm3d()(tl.randn(2, 3, 2, 2, 2)).shape == (2, 3, 2, 2, 2)
     True
-
-    Source: PyTorch's `torch.nn.LazyBatchNorm3d`.
     """
 
     cls_to_become = BatchNorm3d

@@ -15,8 +15,6 @@ class ChannelShuffle(Module):
 
     >>> tl.nn.ChannelShuffle(2)(tl.arange(4.0).reshape(1, 4, 1)).flatten()
     tensor([0., 2., 1., 3.])
-
-    Source: PyTorch's `torch.nn.ChannelShuffle`.
     """
 
     def __init__(self, groups: int) -> None:

@@ -132,8 +132,6 @@ class Sequential(_ModuleSequence, Generic[Result, Input]):
       (0): Linear(in_features=2, out_features=3, bias=True)
       (1): ReLU()
     )
-
-    Source: PyTorch's `torch.nn.Sequential`.
     """
 
     # It takes the input of the first module and returns the result of the last one.
@@ -174,6 +172,11 @@ class Sequential(_ModuleSequence, Generic[Result, Input]):
         """Put `module` before the one at `index`, and return self.
 
         Raises IndexError out of range, and TypeError for values other than modules.
+
+        >>> layers = tl.nn.ModuleList([tl.nn.ReLU()])
+        >>> layers.insert(0, tl.nn.Tanh())
+        >>> layers[0]
+        Tanh()
         """
         if not isinstance(module, Module):
             raise TypeError(f"Sequential.insert(): {type_name(module)} is not a Module subclass")
@@ -186,7 +189,11 @@ class Sequential(_ModuleSequence, Generic[Result, Input]):
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Self:
-        """Add the modules of `sequential` at the end, and return self."""
+        """Add the modules of `sequential` at the end, and return self.
+
+        >>> len(tl.nn.ModuleList([tl.nn.ReLU()]).extend([tl.nn.Tanh()]))
+        2
+        """
         for module in list(sequential):
             self.append(module)
         return self
@@ -227,8 +234,6 @@ class ModuleList(_ModuleSequence):
     ModuleList(
       (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
     )
-
-    Source: PyTorch's `torch.nn.ModuleList`.
     """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
@@ -247,6 +252,11 @@ class ModuleList(_ModuleSequence):
 
     def insert(self, index: int, module: Module) -> None:
         """Put `module` before the one at `index`, as `list.insert` does; raise TypeError for values other than modules.
+
+        >>> layers = tl.nn.ModuleList([tl.nn.ReLU()])
+        >>> layers.insert(0, tl.nn.Tanh())
+        >>> layers[0]
+        Tanh()
         """
         if not isinstance(module, Module):
             raise TypeError(f"{type_name(module)} is not a Module subclass")
@@ -255,7 +265,11 @@ class ModuleList(_ModuleSequence):
         self._put(modules)
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Add `modules` at the end, and return self."""
+        """Add `modules` at the end, and return self.
+
+        >>> len(tl.nn.ModuleList([tl.nn.ReLU()]).extend([tl.nn.Tanh()]))
+        2
+        """
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         for module in list(modules):
@@ -289,8 +303,6 @@ class ModuleDict(Module):
     >>> activations = tl.nn.ModuleDict({"relu": tl.nn.ReLU(), "tanh": tl.nn.Tanh()})
     >>> activations["tanh"], list(activations)
     (Tanh(), ['relu', 'tanh'])
-
-    Source: PyTorch's `torch.nn.ModuleDict`.
     """
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
@@ -317,27 +329,59 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Remove all modules."""
+        """Remove all modules.
+
+        >>> layers = tl.nn.ModuleDict({"relu": tl.nn.ReLU(), "tanh": tl.nn.Tanh()})
+        >>> layers.clear()
+        >>> len(layers)
+        0
+        """
         self._modules.clear()
 
     def pop(self, key: str) -> Module:
-        """Remove the module of that name, and return it; KeyError when there is none."""
+        """Remove the module of that name, and return it; KeyError when there is none.
+
+        >>> layers = tl.nn.ModuleDict({"relu": tl.nn.ReLU(), "tanh": tl.nn.Tanh()})
+        >>> layers.pop("tanh"), list(layers)
+        (Tanh(), ['relu'])
+        """
         return self._modules.pop(key)  # type: ignore[no-any-return]
 
     def keys(self) -> Iterable[str]:
-        """Return the names."""
+        """Return the names.
+
+        >>> layers = tl.nn.ModuleDict({"relu": tl.nn.ReLU(), "tanh": tl.nn.Tanh()})
+        >>> list(layers.keys())
+        ['relu', 'tanh']
+        """
         return self._modules.keys()
 
     def items(self) -> Iterable[tuple[str, Module]]:
-        """Return the names and modules."""
+        """Return the names and modules.
+
+        >>> layers = tl.nn.ModuleDict({"relu": tl.nn.ReLU(), "tanh": tl.nn.Tanh()})
+        >>> list(layers.items())
+        [('relu', ReLU()), ('tanh', Tanh())]
+        """
         return self._modules.items()
 
     def values(self) -> Iterable[Module]:
-        """Return the modules."""
+        """Return the modules.
+
+        >>> layers = tl.nn.ModuleDict({"relu": tl.nn.ReLU(), "tanh": tl.nn.Tanh()})
+        >>> list(layers.values())
+        [ReLU(), Tanh()]
+        """
         return self._modules.values()
 
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
-        """Add or replace the items of `modules`: a mapping, or an iterable of names and modules."""
+        """Add or replace the items of `modules`: a mapping, or an iterable of names and modules.
+
+        >>> layers = tl.nn.ModuleDict({"relu": tl.nn.ReLU(), "tanh": tl.nn.Tanh()})
+        >>> layers.update({"relu": tl.nn.ELU()})
+        >>> layers["relu"]
+        ELU(alpha=1.0)
+        """
         if not isinstance(modules, Iterable):
             raise TypeError(
                 "ModuleDict.update should be called with an iterable of key/value pairs, but got "
@@ -368,8 +412,6 @@ class ParameterList(Module):
     >>> weights = tl.nn.ParameterList([tl.ones(2), tl.zeros(3)])
     >>> [name for name, parameter in weights.named_parameters()], len(weights)
     (['0', '1'], 2)
-
-    Source: PyTorch's `torch.nn.ParameterList`.
     """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
@@ -397,14 +439,22 @@ class ParameterList(Module):
         return (getattr(self, str(number)) for number in range(self._size))
 
     def append(self, value: Any) -> Self:
-        """Add `value` at the end, and return self."""
+        """Add `value` at the end, and return self.
+
+        >>> len(tl.nn.ParameterList([tl.ones(2)]).append(tl.zeros(3)))
+        2
+        """
         number = self._size
         self._size += 1
         self[number] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Add the elements of `values` at the end, and return self. A tensor is no list of parameters."""
+        """Add the elements of `values` at the end, and return self. A tensor is no list of parameters.
+
+        >>> len(tl.nn.ParameterList([tl.ones(2)]).extend([tl.zeros(3), tl.zeros(1)]))
+        3
+        """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in list(values):
@@ -431,8 +481,6 @@ class ParameterDict(Module):
     >>> weights["right"] = tl.nn.Parameter(tl.zeros(2))
     >>> list(weights.keys()), [name for name, parameter in weights.named_parameters()]
     (['left', 'right'], ['left', 'right'])
-
-    Source: PyTorch's `torch.nn.ParameterDict`.
     """
 
     def __init__(self, parameters: Any = None) -> None:
@@ -480,57 +528,113 @@ class ParameterDict(Module):
         return key in self._keys
 
     def copy(self) -> ParameterDict:
-        """Return a ParameterDict of the same parameters."""
+        """Return a ParameterDict of the same parameters.
+
+        >>> weights = tl.nn.ParameterDict({"a": tl.ones(1), "b": tl.zeros(2)})
+        >>> list(weights.copy())
+        ['a', 'b']
+        """
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Tensor | None = None) -> Any:
-        """Return the value of `key`, after setting it to `default` if it is missing."""
+        """Return the value of `key`, after setting it to `default` if it is missing.
+
+        >>> weights = tl.nn.ParameterDict({"a": tl.ones(1), "b": tl.zeros(2)})
+        >>> weights.setdefault("c", tl.ones(3)).shape
+        tensorlike.Size([3])
+        """
         if key not in self._keys:
             self[key] = default
         return self[key]
 
     def clear(self) -> None:
-        """Remove everything."""
+        """Remove everything.
+
+        >>> weights = tl.nn.ParameterDict({"a": tl.ones(1), "b": tl.zeros(2)})
+        >>> weights.clear()
+        >>> len(weights)
+        0
+        """
         for key in list(self._keys):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Remove `key` and return its value; raise AttributeError if it is missing."""
+        """Remove `key` and return its value; raise AttributeError if it is missing.
+
+        >>> weights = tl.nn.ParameterDict({"a": tl.ones(1), "b": tl.zeros(2)})
+        >>> weights.pop("b").shape, list(weights)
+        (tensorlike.Size([2]), ['a'])
+        """
         value = self[key]
         del self[key]
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Remove the key added last; return it and its value; raise KeyError if empty."""
+        """Remove the key added last; return it and its value; raise KeyError if empty.
+
+        >>> weights = tl.nn.ParameterDict({"a": tl.ones(1), "b": tl.zeros(2)})
+        >>> weights.popitem()[0]
+        'b'
+        """
         key = next(reversed(self._keys), None)
         if key is None:
             raise KeyError("popitem(): the ParameterDict is empty")
         return key, self.pop(key)
 
     def get(self, key: str, default: object = None) -> Any:
-        """Return the value of `key`, or `default`."""
+        """Return the value of `key`, or `default`.
+
+        >>> weights = tl.nn.ParameterDict({"a": tl.ones(1), "b": tl.zeros(2)})
+        >>> weights.get("c") is None
+        True
+        """
         return self[key] if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: object = None) -> ParameterDict:
-        """Return a new ParameterDict with the value `default` for each of `keys`."""
+        """Return a new ParameterDict with the value `default` for each of `keys`.
+
+        >>> weights = tl.nn.ParameterDict({"a": tl.ones(1), "b": tl.zeros(2)})
+        >>> list(weights.fromkeys(["c", "d"]))
+        ['c', 'd']
+        """
         return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> Iterable[str]:
-        """Return the keys."""
+        """Return the keys.
+
+        >>> weights = tl.nn.ParameterDict({"a": tl.ones(1), "b": tl.zeros(2)})
+        >>> list(weights.keys())
+        ['a', 'b']
+        """
         return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Return the keys and values."""
+        """Return the keys and values.
+
+        >>> weights = tl.nn.ParameterDict({"a": tl.ones(1), "b": tl.zeros(2)})
+        >>> [(name, tuple(weight.shape)) for name, weight in weights.items()]
+        [('a', (1,)), ('b', (2,))]
+        """
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterable[Any]:
-        """Return the values."""
+        """Return the values.
+
+        >>> weights = tl.nn.ParameterDict({"a": tl.ones(1), "b": tl.zeros(2)})
+        >>> [tuple(weight.shape) for weight in weights.values()]
+        [(1,), (2,)]
+        """
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
         """Add or replace the items of `parameters`: a mapping, or an iterable of keys and values.
 
         From an unordered mapping the keys are taken in their sorted order.
+
+        >>> weights = tl.nn.ParameterDict({"a": tl.ones(1), "b": tl.zeros(2)})
+        >>> weights.update({"c": tl.ones(3)})
+        >>> list(weights)
+        ['a', 'b', 'c']
         """
         if not isinstance(parameters, Iterable):
             raise TypeError(

@@ -169,15 +169,13 @@ class _Convolution(_ConvNd):
 
 
 class Conv1d(_Convolution):
-    """The cross-correlation of (batch, in_channels, length) with a kernel, giving (batch, out_channels, length').
+    """1D convolution of (batch, in_channels, length) with learned kernels, giving (batch, out_channels, length').
 
     `padding` is a number, "valid" (none) or "same" (the length is kept, only with stride 1); `padding_mode` is "zeros",
     "reflect", "replicate" or "circular". `weight` is (out_channels, in_channels / groups, kernel_size).
 
     >>> tl.nn.Conv1d(2, 4, 3, padding="same")(tl.ones(1, 2, 8)).shape == (1, 4, 8)
     True
-
-    Source: PyTorch's `torch.nn.Conv1d`.
     """
 
     _dimensions = 1
@@ -185,14 +183,12 @@ class Conv1d(_Convolution):
 
 
 class Conv2d(_Convolution):
-    """The cross-correlation of (batch, in_channels, height, width) with a kernel, as `Conv1d` in two dimensions.
+    """2D convolution of (batch, in_channels, height, width) with learned kernels, as `Conv1d` in two dimensions.
 
     `weight` is (out_channels, in_channels / groups, kernel height, kernel width).
 
     >>> tl.nn.Conv2d(3, 6, kernel_size=3, stride=2, padding=1)(tl.ones(1, 3, 8, 8)).shape == (1, 6, 4, 4)
     True
-
-    Source: PyTorch's `torch.nn.Conv2d`.
     """
 
     _dimensions = 2
@@ -200,14 +196,12 @@ class Conv2d(_Convolution):
 
 
 class Conv3d(_Convolution):
-    """The cross-correlation of (batch, in_channels, depth, height, width) with a kernel, as `Conv1d`.
+    """3D convolution of (batch, in_channels, depth, height, width) with learned kernels, as `Conv1d`.
 
     `weight` is (out_channels, in_channels / groups, kernel depth, height, width).
 
     >>> tl.nn.Conv3d(2, 4, kernel_size=(1, 3, 3))(tl.ones(1, 2, 2, 4, 4)).shape == (1, 4, 2, 2, 2)
     True
-
-    Source: PyTorch's `torch.nn.Conv3d`.
     """
 
     _dimensions = 3
@@ -295,8 +289,6 @@ class LazyConv1d(_LazyConv):
 
     >>> tl.nn.LazyConv1d(4, 3)(tl.ones(2, 3, 8)).shape == (2, 4, 6)
     True
-
-    Source: PyTorch's `torch.nn.LazyConv1d`.
     """
 
     cls_to_become = Conv1d
@@ -309,8 +301,6 @@ class LazyConv2d(_LazyConv):
 
     >>> tl.nn.LazyConv2d(4, 3)(tl.ones(2, 3, 8, 8)).shape == (2, 4, 6, 6)
     True
-
-    Source: PyTorch's `torch.nn.LazyConv2d`.
     """
 
     cls_to_become = Conv2d
@@ -323,8 +313,6 @@ class LazyConv3d(_LazyConv):
 
     >>> tl.nn.LazyConv3d(4, 3)(tl.ones(2, 3, 4, 4, 4)).shape == (2, 4, 2, 2, 2)
     True
-
-    Source: PyTorch's `torch.nn.LazyConv3d`.
     """
 
     cls_to_become = Conv3d

@@ -127,8 +127,6 @@ class ConvTranspose1d(_TransposedConvolution):
     >>> module = tl.nn.ConvTranspose1d(2, 4, 3, stride=2)
     >>> module(tl.ones(1, 2, 4)).shape == (1, 4, 9), module(tl.ones(1, 2, 4), output_size=[10]).shape == (1, 4, 10)
     (True, True)
-
-    Source: PyTorch's `torch.nn.ConvTranspose1d`.
     """
 
     _dimensions = 1
@@ -141,8 +139,6 @@ class ConvTranspose2d(_TransposedConvolution):
 
     >>> tl.nn.ConvTranspose2d(3, 6, 3, stride=2)(tl.ones(1, 3, 4, 4)).shape == (1, 6, 9, 9)
     True
-
-    Source: PyTorch's `torch.nn.ConvTranspose2d`.
     """
 
     _dimensions = 2
@@ -155,8 +151,6 @@ class ConvTranspose3d(_TransposedConvolution):
 
     >>> tl.nn.ConvTranspose3d(2, 4, 2)(tl.ones(1, 2, 2, 2, 2)).shape == (1, 4, 3, 3, 3)
     True
-
-    Source: PyTorch's `torch.nn.ConvTranspose3d`.
     """
 
     _dimensions = 3
@@ -189,8 +183,6 @@ class LazyConvTranspose1d(_LazyConvTranspose):
 
     >>> tl.nn.LazyConvTranspose1d(4, 3)(tl.ones(2, 3, 8)).shape == (2, 4, 10)
     True
-
-    Source: PyTorch's `torch.nn.LazyConvTranspose1d`.
     """
 
     cls_to_become = ConvTranspose1d
@@ -203,8 +195,6 @@ class LazyConvTranspose2d(_LazyConvTranspose):
 
     >>> tl.nn.LazyConvTranspose2d(4, 3)(tl.ones(2, 3, 8, 8)).shape == (2, 4, 10, 10)
     True
-
-    Source: PyTorch's `torch.nn.LazyConvTranspose2d`.
     """
 
     cls_to_become = ConvTranspose2d
@@ -217,8 +207,6 @@ class LazyConvTranspose3d(_LazyConvTranspose):
 
     >>> tl.nn.LazyConvTranspose3d(4, 3)(tl.ones(2, 3, 2, 2, 2)).shape == (2, 4, 4, 4, 4)
     True
-
-    Source: PyTorch's `torch.nn.LazyConvTranspose3d`.
     """
 
     cls_to_become = ConvTranspose3d

@@ -11,12 +11,10 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between vectors along `dim`; `eps` is the least product of norms to divide by.
+    """Cosine similarity of vectors along `dim`; `eps` is the least product of norms to divide by.
 
     >>> tl.nn.CosineSimilarity()(tl.tensor([[1.0, 0.0]]), tl.tensor([[1.0, 1.0]]))
     tensor([0.7071])
-
-    Source: PyTorch's `torch.nn.CosineSimilarity`.
     """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
@@ -29,12 +27,10 @@ class CosineSimilarity(Module):
 
 
 class PairwiseDistance(Module):
-    """The norm of order `p` of the difference of vectors along the last dimension, with `eps` added to it.
+    """Distance of vectors along the last dimension: the norm of order `p` of their difference, `eps` added to it.
 
     >>> tl.nn.PairwiseDistance(p=1.0, eps=0.0)(tl.tensor([[1.0, 2.0]]), tl.tensor([[0.0, 4.0]]))
     tensor([3.])
-
-    Source: PyTorch's `torch.nn.PairwiseDistance`.
     """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:

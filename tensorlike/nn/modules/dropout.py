@@ -23,13 +23,11 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """While training, sets each element to zero with probability `p` and scales the others by 1 / (1 − p).
+    """Dropout: in training, sets each element to zero with probability `p` and scales the others by 1 / (1 − p).
 
     >>> module = tl.nn.Dropout(p=1.0)
     >>> module(tl.ones(2)), module.eval()(tl.ones(2))
     (tensor([0., 0.]), tensor([1., 1.]))
-
-    Source: PyTorch's `torch.nn.Dropout`.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -41,8 +39,6 @@ class Dropout1d(_DropoutNd):
 
     >>> tl.nn.Dropout1d(p=1.0)(tl.ones(1, 1, 2))
     tensor([[[0., 0.]]])
-
-    Source: PyTorch's `torch.nn.Dropout1d`.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -54,8 +50,6 @@ class Dropout2d(_DropoutNd):
 
     >>> tl.nn.Dropout2d(p=1.0)(tl.ones(1, 1, 1, 2))
     tensor([[[[0., 0.]]]])
-
-    Source: PyTorch's `torch.nn.Dropout2d`.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -67,8 +61,6 @@ class Dropout3d(_DropoutNd):
 
     >>> tl.nn.Dropout3d(p=1.0)(tl.ones(1, 1, 1, 1, 2)).flatten()
     tensor([0., 0.])
-
-    Source: PyTorch's `torch.nn.Dropout3d`.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -76,13 +68,11 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """While training, sets elements with probability `p` to SELU's negative limit, keeping mean and variance.
+    """Alpha dropout, for `SELU`: in training, sets elements to its negative limit, keeping mean and variance.
 
     >>> module = tl.nn.AlphaDropout(p=0.5)
     >>> len(module(tl.ones(1000)).unique()), module.eval()(tl.ones(2))
     (2, tensor([1., 1.]))
-
-    Source: PyTorch's `torch.nn.AlphaDropout`.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -94,8 +84,6 @@ class FeatureAlphaDropout(_DropoutNd):
 
     >>> tl.nn.FeatureAlphaDropout().eval()(tl.ones(1, 2))
     tensor([[1., 1.]])
-
-    Source: PyTorch's `torch.nn.FeatureAlphaDropout`.
     """
 
     def forward(self, input: Tensor) -> Tensor:

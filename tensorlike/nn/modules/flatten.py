@@ -16,8 +16,6 @@ class Flatten(Module):
 
     >>> tl.nn.Flatten()(tl.ones(4, 2, 3)).shape == (4, 6)
     True
-
-    Source: PyTorch's `torch.nn.Flatten`.
     """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
@@ -39,8 +37,6 @@ class Unflatten(Module):
 
     >>> tl.nn.Unflatten(1, (2, 3))(tl.ones(4, 6)).shape == (4, 2, 3)
     True
-
-    Source: PyTorch's `torch.nn.Unflatten`.
     """
 
     def __init__(self, dim: int, unflattened_size: Sequence[int] | Sequence[tuple[str, int]]) -> None:

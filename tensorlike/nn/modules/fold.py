@@ -19,8 +19,6 @@ class Fold(Module):
     >>> tl.nn.Fold((2, 3), 2)(tl.ones(1, 4, 2))
     tensor([[[[1., 2., 1.],
               [1., 2., 1.]]]])
-
-    Source: PyTorch's `torch.nn.Fold`.
     """
 
     def __init__(
@@ -48,8 +46,6 @@ class Unfold(Module):
 
     >>> tl.nn.Unfold((2, 3))(tl.ones(2, 5, 3, 4)).shape == (2, 30, 4)
     True
-
-    Source: PyTorch's `torch.nn.Unfold`.
     """
 
     def __init__(self, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> None:

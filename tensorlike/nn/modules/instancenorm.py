@@ -111,8 +111,6 @@ class InstanceNorm1d(_InstanceNorm):
 
     >>> tl.nn.InstanceNorm1d(1)(tl.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.0000,  1.0000]]])
-
-    Source: PyTorch's `torch.nn.InstanceNorm1d`.
     """
 
     _dimensions = 1
@@ -125,8 +123,6 @@ class InstanceNorm2d(_InstanceNorm):
 
     >>> tl.nn.InstanceNorm2d(3)(tl.randn(2, 3, 4, 4)).shape == (2, 3, 4, 4)
     True
-
-    Source: PyTorch's `torch.nn.InstanceNorm2d`.
     """
 
     _dimensions = 2
@@ -139,8 +135,6 @@ class InstanceNorm3d(_InstanceNorm):
 
     >>> tl.nn.InstanceNorm3d(3)(tl.randn(2, 3, 2, 2, 2)).shape == (2, 3, 2, 2, 2)
     True
-
-    Source: PyTorch's `torch.nn.InstanceNorm3d`.
     """
 
     _dimensions = 3
@@ -153,8 +147,6 @@ class LazyInstanceNorm1d(LazyNorm, _InstanceNorm):
     >>> output = module(tl.randn(2, 3, 4))
     >>> module
     InstanceNorm1d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
-
-    Source: PyTorch's `torch.nn.LazyInstanceNorm1d`.
     """
 
     cls_to_become = InstanceNorm1d
@@ -166,8 +158,6 @@ class LazyInstanceNorm2d(LazyNorm, _InstanceNorm):
 
     >>> tl.nn.LazyInstanceNorm2d()(tl.randn(2, 3, 4, 4)).shape == (2, 3, 4, 4)
     True
-
-    Source: PyTorch's `torch.nn.LazyInstanceNorm2d`.
     """
 
     cls_to_become = InstanceNorm2d
@@ -179,8 +169,6 @@ class LazyInstanceNorm3d(LazyNorm, _InstanceNorm):
 
     >>> tl.nn.LazyInstanceNorm3d()(tl.randn(2, 3, 2, 2, 2)).shape == (2, 3, 2, 2, 2)
     True
-
-    Source: PyTorch's `torch.nn.LazyInstanceNorm3d`.
     """
 
     cls_to_become = InstanceNorm3d

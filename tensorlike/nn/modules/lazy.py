@@ -29,8 +29,6 @@ class LazyModuleMixin:
     ...         return input * self.weight
     >>> Scale()(tl.ones(2, 3)).shape == (2, 3)
     True
-
-    Source: PyTorch's `torch.nn.modules.lazy.LazyModuleMixin`.
     """
 
     #: The class of the module after its parameters are initialized; None keeps it.

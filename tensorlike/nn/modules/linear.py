@@ -25,8 +25,6 @@ class Identity(Module):
 
     >>> tl.nn.Identity(54, unused=True)(tl.ones(2))
     tensor([1., 1.])
-
-    Source: PyTorch's `torch.nn.Identity`.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -37,15 +35,13 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """The affine map `input @ weight.T + bias`.
+    """Fully connected layer: the affine map `input @ weight.T + bias`.
 
     `weight` is (out_features, in_features), `bias` (out_features,), both uniform within 1/√in_features at first. The
     input is (..., in_features), the output (..., out_features).
 
     >>> tl.nn.Linear(2, 3)(tl.ones(5, 2)).shape == (5, 3)
     True
-
-    Source: PyTorch's `torch.nn.Linear`.
     """
 
     weight: Parameter
@@ -81,7 +77,7 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """For each output k, the bilinear form `x1 @ weight[k] @ x2`, plus `bias[k]`.
+    """Bilinear map of two inputs: for each output k, `x1 @ weight[k] @ x2 + bias[k]`.
 
     `weight` is (out_features, in1_features, in2_features), `bias` (out_features,), both uniform within 1/√in1_features
     at first. The inputs are (..., in1_features) and (..., in2_features). Raises ValueError unless `in1_features` is
@@ -89,8 +85,6 @@ class Bilinear(Module):
 
     >>> tl.nn.Bilinear(2, 3, 4)(tl.ones(5, 2), tl.ones(5, 3)).shape == (5, 4)
     True
-
-    Source: PyTorch's `torch.nn.Bilinear`.
     """
 
     weight: Parameter
@@ -153,8 +147,6 @@ class LazyLinear(LazyModuleMixin, Linear):
     >>> output = module(tl.ones(5, 2))
     >>> module
     Linear(in_features=2, out_features=3, bias=True)
-
-    Source: PyTorch's `torch.nn.LazyLinear`.
     """
 
     cls_to_become = Linear

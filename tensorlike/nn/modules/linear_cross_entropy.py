@@ -38,8 +38,6 @@ class LinearCrossEntropyOptions:
 
     >>> tl.nn.LinearCrossEntropyOptions(batch_chunk_size=2).batch_chunk_size
     2
-
-    Source: PyTorch's `torch.nn.LinearCrossEntropyOptions`.
     """
 
     allow_retain_graph: bool = False
@@ -74,8 +72,6 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     >>> loss = tl.nn.LinearCrossEntropyLoss(2, 3)
     >>> loss(tl.zeros(1, 2), tl.tensor([1])).detach()
     tensor(1.0986)
-
-    Source: PyTorch's `torch.nn.LinearCrossEntropyLoss`.
     """
 
     def __init__(

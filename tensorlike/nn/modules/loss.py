@@ -73,12 +73,10 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """The absolute difference |input − target|.
+    """Mean absolute error: |input − target|, reduced.
 
     >>> tl.nn.L1Loss()(tl.tensor([1.0, 4.0]), tl.tensor([2.0, 2.0]))
     tensor(1.5000)
-
-    Source: PyTorch's `torch.nn.L1Loss`.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -86,12 +84,10 @@ class L1Loss(_Loss):
 
 
 class MSELoss(_Loss):
-    """The squared difference (input − target)².
+    """Mean squared error: (input − target)², reduced.
 
     >>> tl.nn.MSELoss()(tl.tensor([1.0, 4.0]), tl.tensor([2.0, 2.0]))
     tensor(2.5000)
-
-    Source: PyTorch's `torch.nn.MSELoss`.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -99,12 +95,10 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """The squared difference / (2 · `beta`) where it is below `beta`, the absolute one − `beta` / 2 elsewhere.
+    """Smooth L1 loss: error² / (2 · `beta`) where |error| is below `beta`, |error| − `beta` / 2 elsewhere.
 
     >>> tl.nn.SmoothL1Loss()(tl.tensor([1.0, 4.0]), tl.tensor([1.5, 2.0]))
     tensor(0.8125)
-
-    Source: PyTorch's `torch.nn.SmoothL1Loss`.
     """
 
     def __init__(
@@ -122,12 +116,10 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Half the squared difference where it is below `delta`, `delta` · (the absolute one − `delta` / 2) elsewhere.
+    """Huber loss: error² / 2 where |error| is below `delta`, `delta` · (|error| − `delta` / 2) elsewhere.
 
     >>> tl.nn.HuberLoss()(tl.tensor([1.0, 4.0]), tl.tensor([1.5, 2.0]))
     tensor(0.8125)
-
-    Source: PyTorch's `torch.nn.HuberLoss`.
     """
 
     def __init__(
@@ -143,7 +135,7 @@ class HuberLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """The divergence target · (log target − input) of log-probabilities `input` from probabilities `target`.
+    """Kullback-Leibler divergence target · (log target − input), of log-probabilities `input` from `target`.
 
     With `log_target` the target is given as log-probabilities too; `reduction="batchmean"` divides the sum by the
     batch size.
@@ -151,8 +143,6 @@ class KLDivLoss(_Loss):
     >>> input, target = tl.tensor([[0.5, 0.5]]).log(), tl.tensor([[1.0, 0.0]])
     >>> tl.nn.KLDivLoss(reduction="batchmean")(input, target)
     tensor(0.6931)
-
-    Source: PyTorch's `torch.nn.KLDivLoss`.
     """
 
     def __init__(
@@ -170,14 +160,12 @@ class KLDivLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """The negative of the log-probability that `input` (batch, classes, ...) gives the class in `target`.
+    """Negative log-likelihood: minus the log-probability that `input` (batch, classes, ...) gives to `target`.
 
     `weight` weighs the classes; targets equal to `ignore_index` do not count.
 
     >>> tl.nn.NLLLoss()(tl.tensor([[-1.0, -2.0]]), tl.tensor([1]))
     tensor(2.)
-
-    Source: PyTorch's `torch.nn.NLLLoss`.
     """
 
     def __init__(
@@ -196,15 +184,13 @@ class NLLLoss(_WeightedLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """The cross entropy of the scores `input` (batch, classes, ...) and `target`: classes, or their probabilities.
+    """Cross entropy of the scores `input` (batch, classes, ...) and `target`: classes, or their probabilities.
 
     `weight` weighs the classes; targets equal to `ignore_index` are ignored; `label_smoothing` is the fraction of the
     target that is spread over all classes.
 
     >>> tl.nn.CrossEntropyLoss()(tl.tensor([[1.0, 1.0]]), tl.tensor([1]))
     tensor(0.6931)
-
-    Source: PyTorch's `torch.nn.CrossEntropyLoss`.
     """
 
     def __init__(
@@ -232,12 +218,10 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """The binary cross entropy of the probabilities `input` and the targets; `weight` rescales each element's.
+    """Binary cross entropy of the probabilities `input` and the targets; `weight` rescales each element's.
 
     >>> tl.nn.BCELoss()(tl.tensor([0.5, 0.5]), tl.tensor([0.0, 1.0]))
     tensor(0.6931)
-
-    Source: PyTorch's `torch.nn.BCELoss`.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -245,14 +229,12 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """The binary cross entropy of sigmoid(input) and the targets, computed without overflow.
+    """Binary cross entropy of the logits `input` and the targets: sigmoid and `BCELoss`, without overflow.
 
     `weight` rescales each element's loss, `pos_weight` that of the positive targets.
 
     >>> tl.nn.BCEWithLogitsLoss()(tl.tensor([0.0, 0.0]), tl.tensor([0.0, 1.0]))
     tensor(0.6931)
-
-    Source: PyTorch's `torch.nn.BCEWithLogitsLoss`.
     """
 
     weight: Tensor | None
@@ -277,10 +259,7 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class NLLLoss2d(NLLLoss):
-    """`NLLLoss` of images, under its name from before it took any number of dimensions; creating one warns.
-
-    Source: PyTorch's `torch.nn.NLLLoss2d`.
-    """
+    """`NLLLoss` of images, under its name from before it took any number of dimensions; creating one warns."""
 
     def __init__(
         self,
@@ -295,12 +274,10 @@ class NLLLoss2d(NLLLoss):
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(−target · input)), for targets of 1 and −1.
+    """Logistic loss of two classes: log(1 + exp(−target · input)), for targets of 1 and −1.
 
     >>> tl.nn.SoftMarginLoss()(tl.tensor([0.0, 2.0]), tl.tensor([-1.0, 1.0]))
     tensor(0.4100)
-
-    Source: PyTorch's `torch.nn.SoftMarginLoss`.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -308,15 +285,13 @@ class SoftMarginLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """The negative log-likelihood of the counts `target` under Poisson distributions of mean exp(input).
+    """Poisson negative log-likelihood of the counts `target`, of mean exp(input).
 
     Without `log_input` the input is the mean itself, and `eps` keeps its logarithm finite. With `full` Stirling's
     approximation of the logarithm of the factorial is added for targets above 1.
 
     >>> tl.nn.PoissonNLLLoss()(tl.tensor([0.0, 1.0]), tl.tensor([1.0, 2.0]))
     tensor(0.8591)
-
-    Source: PyTorch's `torch.nn.PoissonNLLLoss`.
     """
 
     def __init__(
@@ -340,14 +315,12 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """The negative log-likelihood of the targets under normal distributions of mean `input` and variance `var`.
+    """Gaussian negative log-likelihood of the targets, for the mean `input` and the variance `var`.
 
     Variances below `eps` count as `eps`; with `full` the constant is added.
 
     >>> tl.nn.GaussianNLLLoss()(tl.tensor([1.0, 2.0]), tl.tensor([1.0, 4.0]), tl.ones(2))
     tensor(1.)
-
-    Source: PyTorch's `torch.nn.GaussianNLLLoss`.
     """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
@@ -360,7 +333,7 @@ class GaussianNLLLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """The negative log-likelihood of target sequences, summed over all alignments with longer inputs.
+    """Connectionist temporal classification: the negative log-likelihood of target sequences over all alignments.
 
     `forward` takes log-probabilities (time, batch, classes), the targets, and the lengths of both; see
     `nn.functional.ctc_loss`. `blank` is the class of no label; with `zero_infinity` infinite losses, of targets too
@@ -369,8 +342,6 @@ class CTCLoss(_Loss):
     >>> log_probs = tl.zeros(4, 1, 3).log_softmax(-1)
     >>> tl.nn.CTCLoss(reduction="sum")(log_probs, tl.tensor([[1, 2]]), (4,), (2,))
     tensor(1.6864)
-
-    Source: PyTorch's `torch.nn.CTCLoss`.
     """
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:

@@ -102,8 +102,6 @@ class Module(HookMethods, StateMethods, ConversionMethods):
     tensor([2., 2.], grad_fn=<MulBackward0>)
     >>> [name for name, parameter in module.named_parameters()]
     ['factor']
-
-    Source: PyTorch's `torch.nn.Module`.
     """
 
     training: bool
@@ -215,7 +213,13 @@ class Module(HookMethods, StateMethods, ConversionMethods):
             self._non_persistent_buffers_set.add(name)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """Add a submodule called `name`; an alias of `add_module`."""
+        """Add a submodule called `name`; an alias of `add_module`.
+
+        >>> module = tl.nn.Module()
+        >>> module.register_module("inner", tl.nn.ReLU())
+        >>> module.inner
+        ReLU()
+        """
         self.add_module(name, module)
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -379,7 +383,11 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """Return the parameter of that dotted name; AttributeError when there is none."""
+        """Return the parameter of that dotted name; AttributeError when there is none.
+
+        >>> tl.nn.Sequential(tl.nn.Linear(2, 3)).get_parameter("0.weight").shape
+        tensorlike.Size([3, 2])
+        """
         module, name = self._find(target)
         parameter = getattr(module, name)
         if not isinstance(parameter, Parameter):
@@ -387,7 +395,11 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         return parameter
 
     def get_buffer(self, target: str) -> Tensor:
-        """Return the buffer of that dotted name; AttributeError when there is none."""
+        """Return the buffer of that dotted name; AttributeError when there is none.
+
+        >>> tl.nn.Sequential(tl.nn.BatchNorm1d(2)).get_buffer("0.running_mean")
+        tensor([0., 0.])
+        """
         module, name = self._find(target)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
@@ -422,11 +434,19 @@ class Module(HookMethods, StateMethods, ConversionMethods):
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """Yield this module and all its submodules."""
+        """Yield this module and all its submodules.
+
+        >>> [type(each).__name__ for each in tl.nn.Sequential(tl.nn.ReLU(), tl.nn.Tanh()).modules()]
+        ['Sequential', 'ReLU', 'Tanh']
+        """
         return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Yield the direct submodules with their names, each once."""
+        """Yield the direct submodules with their names, each once.
+
+        >>> list(tl.nn.Sequential(tl.nn.ReLU(), tl.nn.Tanh()).named_children())
+        [('0', ReLU()), ('1', Tanh())]
+        """
         seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -434,7 +454,11 @@ class Module(HookMethods, StateMethods, ConversionMethods):
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """Yield the direct submodules."""
+        """Yield the direct submodules.
+
+        >>> list(tl.nn.Sequential(tl.nn.ReLU(), tl.nn.Tanh()).children())
+        [ReLU(), Tanh()]
+        """
         return (module for _, module in self.named_children())
 
     def named_parameters(
@@ -448,17 +472,29 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         return self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Yield the parameters, to be passed to an optimizer."""
+        """Yield the parameters, to be passed to an optimizer.
+
+        >>> [p.shape for p in tl.nn.Linear(2, 3).parameters()]
+        [tensorlike.Size([3, 2]), tensorlike.Size([3])]
+        """
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Yield the buffers with their dotted names, those of submodules too if `recurse`."""
+        """Yield the buffers with their dotted names, those of submodules too if `recurse`.
+
+        >>> [name for name, buffer in tl.nn.BatchNorm1d(2).named_buffers()]
+        ['running_mean', 'running_var', 'num_batches_tracked']
+        """
         return self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Yield the buffers."""
+        """Yield the buffers.
+
+        >>> list(tl.nn.BatchNorm1d(2).buffers())
+        [tensor([0., 0.]), tensor([1., 1.]), tensor(0)]
+        """
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def _named_members(
@@ -503,17 +539,32 @@ class Module(HookMethods, StateMethods, ConversionMethods):
         return self
 
     def eval(self) -> Self:
-        """Put this module and its submodules into evaluation mode."""
+        """Put this module and its submodules into evaluation mode.
+
+        >>> tl.nn.Dropout().eval().training
+        False
+        """
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Set whether the parameters require grad."""
+        """Set whether the parameters require grad.
+
+        >>> [p.requires_grad for p in tl.nn.Linear(2, 3).requires_grad_(False).parameters()]
+        [False, False]
+        """
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Remove the gradients of the parameters, or fill them with zeros."""
+        """Remove the gradients of the parameters, or fill them with zeros.
+
+        >>> layer = tl.nn.Linear(2, 1)
+        >>> layer(tl.ones(2)).backward()
+        >>> layer.zero_grad()
+        >>> layer.weight.grad is None
+        True
+        """
         for parameter in self.parameters():
             if parameter.grad is None:
                 continue

@@ -47,8 +47,6 @@ class LayerNorm(_Affine):
     >>> tl.nn.LayerNorm(2, elementwise_affine=False)(tl.tensor([[1.0, 3.0], [30.0, 10.0]]))
     tensor([[-1.0000,  1.0000],
             [ 1.0000, -1.0000]])
-
-    Source: PyTorch's `torch.nn.LayerNorm`.
     """
 
     def __init__(
@@ -85,8 +83,6 @@ class GroupNorm(_Affine):
 
     >>> tl.nn.GroupNorm(2, 6)(tl.randn(3, 6, 4)).shape == (3, 6, 4)
     True
-
-    Source: PyTorch's `torch.nn.GroupNorm`.
     """
 
     def __init__(
@@ -120,15 +116,13 @@ class GroupNorm(_Affine):
 
 
 class RMSNorm(_Affine):
-    """Divides by the root mean square over the last dimensions, of the shape `normalized_shape`.
+    """Root mean square normalization: divides by it over the last dimensions, of the shape `normalized_shape`.
 
     With `elementwise_affine` there is a learned `weight` of that shape. `eps`, added to the mean, is the smallest
     difference of the input's dtype when None.
 
     >>> tl.nn.RMSNorm(2, elementwise_affine=False)(tl.tensor([3.0, 4.0]))
     tensor([0.8485, 1.1314])
-
-    Source: PyTorch's `torch.nn.RMSNorm`.
     """
 
     def __init__(
@@ -161,14 +155,12 @@ class RMSNorm(_Affine):
 
 
 class LocalResponseNorm(Module):
-    """Divides by a power of the mean of squares over `size` neighbouring channels of (batch, channels, ...).
+    """Local response normalization: divides by a power of the mean square of `size` neighbouring channels.
 
     The divisor is (`k` + `alpha` · mean) to the power `beta`.
 
     >>> tl.nn.LocalResponseNorm(1, alpha=3.0, beta=0.5)(tl.ones(1, 1, 1))
     tensor([[[0.5000]]])
-
-    Source: PyTorch's `torch.nn.LocalResponseNorm`.
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
@@ -194,8 +186,6 @@ class CrossMapLRN2d(Module):
 
     >>> tl.nn.CrossMapLRN2d(1, alpha=3.0, beta=0.5)(tl.ones(1, 1, 1, 1))
     tensor([[[[0.5000]]]])
-
-    Source: PyTorch's `torch.nn.CrossMapLRN2d`.
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:

@@ -98,8 +98,6 @@ class ConstantPad1d(_ConstantPadNd):
 
     >>> tl.nn.ConstantPad1d((1, 2), 9)(tl.tensor([1.0, 2.0]))
     tensor([9., 1., 2., 9., 9.])
-
-    Source: PyTorch's `torch.nn.ConstantPad1d`.
     """
 
     _dimensions = 1
@@ -111,8 +109,6 @@ class ConstantPad2d(_ConstantPadNd):
     >>> tl.nn.ConstantPad2d((1, 0, 0, 1), 9)(tl.tensor([[1.0, 2.0]]))
     tensor([[9., 1., 2.],
             [9., 9., 9.]])
-
-    Source: PyTorch's `torch.nn.ConstantPad2d`.
     """
 
     _dimensions = 2
@@ -123,8 +119,6 @@ class ConstantPad3d(_ConstantPadNd):
 
     >>> tl.nn.ConstantPad3d(1, 0)(tl.ones(2, 2, 2)).shape == (4, 4, 4)
     True
-
-    Source: PyTorch's `torch.nn.ConstantPad3d`.
     """
 
     _dimensions = 3
@@ -135,8 +129,6 @@ class ZeroPad1d(_ZeroPad, ConstantPad1d):
 
     >>> tl.nn.ZeroPad1d(1)(tl.tensor([1.0, 2.0]))
     tensor([0., 1., 2., 0.])
-
-    Source: PyTorch's `torch.nn.ZeroPad1d`.
     """
 
 
@@ -146,8 +138,6 @@ class ZeroPad2d(_ZeroPad, ConstantPad2d):
     >>> tl.nn.ZeroPad2d((1, 0, 0, 1))(tl.tensor([[1.0, 2.0]]))
     tensor([[0., 1., 2.],
             [0., 0., 0.]])
-
-    Source: PyTorch's `torch.nn.ZeroPad2d`.
     """
 
 
@@ -156,8 +146,6 @@ class ZeroPad3d(_ZeroPad, ConstantPad3d):
 
     >>> tl.nn.ZeroPad3d(1)(tl.ones(1, 1, 1)).sum()
     tensor(1.)
-
-    Source: PyTorch's `torch.nn.ZeroPad3d`.
     """
 
 
@@ -168,8 +156,6 @@ class ReflectionPad1d(_ReflectionPadNd):
 
     >>> tl.nn.ReflectionPad1d((2, 1))(tl.tensor([[1.0, 2.0, 3.0]]))
     tensor([[3., 2., 1., 2., 3., 2.]])
-
-    Source: PyTorch's `torch.nn.ReflectionPad1d`.
     """
 
     _dimensions = 1
@@ -182,8 +168,6 @@ class ReflectionPad2d(_ReflectionPadNd):
 
     >>> tl.nn.ReflectionPad2d((1, 0, 0, 0))(tl.tensor([[[1.0, 2.0]]]))
     tensor([[[2., 1., 2.]]])
-
-    Source: PyTorch's `torch.nn.ReflectionPad2d`.
     """
 
     _dimensions = 2
@@ -196,8 +180,6 @@ class ReflectionPad3d(_ReflectionPadNd):
 
     >>> tl.nn.ReflectionPad3d(1)(tl.ones(1, 2, 2, 2)).shape == (1, 4, 4, 4)
     True
-
-    Source: PyTorch's `torch.nn.ReflectionPad3d`.
     """
 
     _dimensions = 3
@@ -210,8 +192,6 @@ class ReplicationPad1d(_ReplicationPadNd):
 
     >>> tl.nn.ReplicationPad1d((2, 1))(tl.tensor([[1.0, 2.0, 3.0]]))
     tensor([[1., 1., 1., 2., 3., 3.]])
-
-    Source: PyTorch's `torch.nn.ReplicationPad1d`.
     """
 
     _dimensions = 1
@@ -224,8 +204,6 @@ class ReplicationPad2d(_ReplicationPadNd):
 
     >>> tl.nn.ReplicationPad2d((1, 0, 0, 0))(tl.tensor([[[1.0, 2.0]]]))
     tensor([[[1., 1., 2.]]])
-
-    Source: PyTorch's `torch.nn.ReplicationPad2d`.
     """
 
     _dimensions = 2
@@ -238,8 +216,6 @@ class ReplicationPad3d(_ReplicationPadNd):
 
     >>> tl.nn.ReplicationPad3d(1)(tl.ones(1, 2, 2, 2)).shape == (1, 4, 4, 4)
     True
-
-    Source: PyTorch's `torch.nn.ReplicationPad3d`.
     """
 
     _dimensions = 3
@@ -252,8 +228,6 @@ class CircularPad1d(_CircularPadNd):
 
     >>> tl.nn.CircularPad1d((2, 1))(tl.tensor([[1.0, 2.0, 3.0]]))
     tensor([[2., 3., 1., 2., 3., 1.]])
-
-    Source: PyTorch's `torch.nn.CircularPad1d`.
     """
 
     _dimensions = 1
@@ -266,8 +240,6 @@ class CircularPad2d(_CircularPadNd):
 
     >>> tl.nn.CircularPad2d((1, 0, 0, 0))(tl.tensor([[[1.0, 2.0]]]))
     tensor([[[2., 1., 2.]]])
-
-    Source: PyTorch's `torch.nn.CircularPad2d`.
     """
 
     _dimensions = 2
@@ -280,8 +252,6 @@ class CircularPad3d(_CircularPadNd):
 
     >>> tl.nn.CircularPad3d(1)(tl.ones(1, 2, 2, 2)).shape == (1, 4, 4, 4)
     True
-
-    Source: PyTorch's `torch.nn.CircularPad3d`.
     """
 
     _dimensions = 3

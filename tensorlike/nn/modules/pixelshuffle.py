@@ -17,8 +17,6 @@ class PixelShuffle(Module):
     >>> tl.nn.PixelShuffle(2)(tl.arange(4.0).reshape(4, 1, 1))
     tensor([[[0., 1.],
              [2., 3.]]])
-
-    Source: PyTorch's `torch.nn.PixelShuffle`.
     """
 
     def __init__(self, upscale_factor: int) -> None:
@@ -37,8 +35,6 @@ class PixelUnshuffle(Module):
 
     >>> tl.nn.PixelUnshuffle(2)(tl.ones(1, 4, 6)).shape == (4, 2, 3)
     True
-
-    Source: PyTorch's `torch.nn.PixelUnshuffle`.
     """
 
     def __init__(self, downscale_factor: int) -> None:

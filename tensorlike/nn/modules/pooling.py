@@ -68,39 +68,33 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The maximum over windows of (batch, channels, length).
+    """1D max pooling: the maximum over windows of (batch, channels, length).
 
     Windows are `kernel_size` wide and `stride` apart (`kernel_size` when None); `padding` adds -inf on both sides;
     `ceil_mode` keeps a last, incomplete window. With `return_indices` the positions of the maxima are returned as well.
 
     >>> tl.nn.MaxPool1d(2)(tl.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
     tensor([[[3., 2.]]])
-
-    Source: PyTorch's `torch.nn.MaxPool1d`.
     """
 
     _function = staticmethod(F.max_pool1d)
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The maximum over windows of (batch, channels, height, width); the arguments are those of `MaxPool1d`.
+    """2D max pooling of (batch, channels, height, width); the arguments are those of `MaxPool1d`.
 
     >>> tl.nn.MaxPool2d(2)(tl.tensor([[[[1.0, 3.0], [2.0, 0.0]]]]))
     tensor([[[[3.]]]])
-
-    Source: PyTorch's `torch.nn.MaxPool2d`.
     """
 
     _function = staticmethod(F.max_pool2d)
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The maximum over windows of (batch, channels, depth, height, width); the arguments are those of `MaxPool1d`.
+    """3D max pooling of (batch, channels, depth, height, width); the arguments are those of `MaxPool1d`.
 
     >>> tl.nn.MaxPool3d(2)(tl.arange(8.0).reshape(1, 1, 2, 2, 2)).item()
     7.0
-
-    Source: PyTorch's `torch.nn.MaxPool3d`.
     """
 
     _function = staticmethod(F.max_pool3d)
@@ -118,15 +112,13 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool1d(_AvgPoolNd):
-    """The mean over windows of (batch, channels, length).
+    """1D average pooling: the mean over windows of (batch, channels, length).
 
     Windows are `kernel_size` wide and `stride` apart (`kernel_size` when None); `padding` adds zeros on both sides,
     which count unless `count_include_pad` is False; `ceil_mode` keeps a last, incomplete window.
 
     >>> tl.nn.AvgPool1d(2)(tl.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
     tensor([[[2., 1.]]])
-
-    Source: PyTorch's `torch.nn.AvgPool1d`.
     """
 
     def __init__(
@@ -181,26 +173,22 @@ class _AvgPoolWithDivisor(_AvgPoolNd):
 
 
 class AvgPool2d(_AvgPoolWithDivisor):
-    """The mean over windows of (batch, channels, height, width).
+    """2D average pooling: the mean over windows of (batch, channels, height, width).
 
     The arguments are those of `AvgPool1d`, and `divisor_override`, which takes the place of a window's size.
 
     >>> tl.nn.AvgPool2d(2)(tl.tensor([[[[1.0, 3.0], [2.0, 0.0]]]]))
     tensor([[[[1.5000]]]])
-
-    Source: PyTorch's `torch.nn.AvgPool2d`.
     """
 
     _function = staticmethod(F.avg_pool2d)
 
 
 class AvgPool3d(_AvgPoolWithDivisor):
-    """The mean over windows of (batch, channels, depth, height, width); the arguments are those of `AvgPool2d`.
+    """3D average pooling of (batch, channels, depth, height, width); the arguments are those of `AvgPool2d`.
 
     >>> tl.nn.AvgPool3d(2)(tl.arange(8.0).reshape(1, 1, 2, 2, 2)).item()
     3.5
-
-    Source: PyTorch's `torch.nn.AvgPool3d`.
     """
 
     _function = staticmethod(F.avg_pool3d)
@@ -216,12 +204,10 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """The mean over `output_size` windows of (batch, channels, length).
+    """Average pooling to `output_size` elements: the means of that many windows of (batch, channels, length).
 
     >>> tl.nn.AdaptiveAvgPool1d(2)(tl.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
     tensor([[[2., 1.]]])
-
-    Source: PyTorch's `torch.nn.AdaptiveAvgPool1d`.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -229,14 +215,12 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """The mean over `output_size` windows of (batch, channels, height, width).
+    """Average pooling to `output_size`: the means of that many windows of (batch, channels, height, width).
 
     `output_size` is one number for both dimensions or a pair; None keeps the input's size.
 
     >>> tl.nn.AdaptiveAvgPool2d((1, None))(tl.ones(1, 2, 5, 7)).shape == (1, 2, 1, 7)
     True
-
-    Source: PyTorch's `torch.nn.AdaptiveAvgPool2d`.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -244,14 +228,12 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """The mean over `output_size` windows of (batch, channels, depth, height, width).
+    """Average pooling to `output_size`: the means of windows of (batch, channels, depth, height, width).
 
     `output_size` is one number for all dimensions or three; None keeps the input's size.
 
     >>> tl.nn.AdaptiveAvgPool3d((1, None, 2))(tl.ones(1, 2, 3, 5, 7)).shape == (1, 2, 1, 5, 2)
     True
-
-    Source: PyTorch's `torch.nn.AdaptiveAvgPool3d`.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -269,14 +251,12 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The maximum over `output_size` windows of (batch, channels, length).
+    """Max pooling to `output_size` elements: the maxima of that many windows of (batch, channels, length).
 
     With `return_indices` the positions of the maxima are returned as well.
 
     >>> tl.nn.AdaptiveMaxPool1d(2)(tl.tensor([[[1.0, 3.0, 2.0, 0.0]]]))
     tensor([[[3., 2.]]])
-
-    Source: PyTorch's `torch.nn.AdaptiveMaxPool1d`.
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -284,14 +264,12 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The maximum over `output_size` windows of (batch, channels, height, width).
+    """Max pooling to `output_size`: the maxima of that many windows of (batch, channels, height, width).
 
     `output_size` is one number for both dimensions or a pair; None keeps the input's size.
 
     >>> tl.nn.AdaptiveMaxPool2d((1, None))(tl.tensor([[[1.0, 3.0], [2.0, 0.0]]]))
     tensor([[[2., 3.]]])
-
-    Source: PyTorch's `torch.nn.AdaptiveMaxPool2d`.
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -299,14 +277,12 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The maximum over `output_size` windows of (batch, channels, depth, height, width).
+    """Max pooling to `output_size`: the maxima of windows of (batch, channels, depth, height, width).
 
     `output_size` is one number for all dimensions or three; None keeps the input's size.
 
     >>> tl.nn.AdaptiveMaxPool3d(1)(tl.arange(8.0).reshape(1, 2, 2, 2)).item()
     7.0
-
-    Source: PyTorch's `torch.nn.AdaptiveMaxPool3d`.
     """
 
     def forward(self, input: Tensor) -> Any:

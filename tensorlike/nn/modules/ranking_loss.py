@@ -23,12 +23,10 @@ __all__ = [
 
 
 class HingeEmbeddingLoss(_Loss):
-    """The input where the target is 1, max(0, `margin` − input) where it is −1.
+    """Hinge embedding loss: the input where the target is 1, max(0, `margin` − input) where it is −1.
 
     >>> tl.nn.HingeEmbeddingLoss()(tl.tensor([0.5, 0.5]), tl.tensor([1.0, -1.0]))
     tensor(0.5000)
-
-    Source: PyTorch's `torch.nn.HingeEmbeddingLoss`.
     """
 
     def __init__(
@@ -46,12 +44,10 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """max(0, `margin` − target · (input1 − input2)): a target of 1 ranks the first higher, one of −1 the second.
+    """Margin ranking loss: max(0, `margin` − target · (input1 − input2)); a target of 1 ranks the first higher.
 
     >>> tl.nn.MarginRankingLoss()(tl.tensor([2.0]), tl.tensor([3.0]), tl.tensor([1.0]))
     tensor(1.)
-
-    Source: PyTorch's `torch.nn.MarginRankingLoss`.
     """
 
     def __init__(
@@ -69,13 +65,11 @@ class MarginRankingLoss(_Loss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """1 − cosine of two vectors where the target is 1, max(0, cosine − `margin`) where it is −1.
+    """Cosine embedding loss: 1 − cosine where the target is 1, max(0, cosine − `margin`) where it is −1.
 
     >>> x = tl.tensor([[1.0, 0.0]])
     >>> tl.nn.CosineEmbeddingLoss()(x, tl.tensor([[0.0, 1.0]]), tl.tensor([1.0]))
     tensor(1.)
-
-    Source: PyTorch's `torch.nn.CosineEmbeddingLoss`.
     """
 
     def __init__(
@@ -97,8 +91,6 @@ class MultiLabelMarginLoss(_Loss):
 
     >>> tl.nn.MultiLabelMarginLoss()(tl.tensor([0.1, 0.2, 0.4, 0.8]), tl.tensor([3, 0, -1, 1]))
     tensor(0.8500)
-
-    Source: PyTorch's `torch.nn.MultiLabelMarginLoss`.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -110,8 +102,6 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
     >>> tl.nn.MultiLabelSoftMarginLoss()(tl.tensor([[0.0, 0.0]]), tl.tensor([[0.0, 1.0]]))
     tensor(0.6931)
-
-    Source: PyTorch's `torch.nn.MultiLabelSoftMarginLoss`.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -119,14 +109,12 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """The mean over classes of max(0, `margin` − target's score + score) to the power `p`.
+    """Multi-class hinge loss: the mean over classes of max(0, `margin` − target's score + score) to the power `p`.
 
     `weight` weighs the classes. Raises ValueError unless `p` is 1 or 2.
 
     >>> tl.nn.MultiMarginLoss()(tl.tensor([[0.0, 0.5]]), tl.tensor([1]))
     tensor(0.2500)
-
-    Source: PyTorch's `torch.nn.MultiMarginLoss`.
     """
 
     def __init__(
@@ -153,7 +141,7 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """max(0, `margin` + d(anchor, positive) − d(anchor, negative)).
+    """Triplet loss: max(0, `margin` + d(anchor, positive) − d(anchor, negative)).
 
     Distances are of order `p`. With `swap` the distance between positive and negative stands for the one from the
     anchor to the negative where it is smaller. Raises ValueError unless `margin` is positive.
@@ -161,8 +149,6 @@ class TripletMarginLoss(_Loss):
     >>> a, b, c = tl.tensor([[0.0]]), tl.tensor([[1.0]]), tl.tensor([[1.5]])
     >>> tl.nn.TripletMarginLoss()(a, b, c)
     tensor(0.5000)
-
-    Source: PyTorch's `torch.nn.TripletMarginLoss`.
     """
 
     def __init__(
@@ -204,8 +190,6 @@ class TripletMarginWithDistanceLoss(_Loss):
     >>> loss = tl.nn.TripletMarginWithDistanceLoss(distance_function=lambda x, y: (x - y).abs().sum(-1))
     >>> loss(tl.tensor([[0.0]]), tl.tensor([[1.0]]), tl.tensor([[1.5]]))
     tensor(0.5000)
-
-    Source: PyTorch's `torch.nn.TripletMarginWithDistanceLoss`.
     """
 
     def __init__(

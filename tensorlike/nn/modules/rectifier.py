@@ -28,12 +28,10 @@ __all__ = [
 
 
 class Threshold(Module):
-    """x where it is above `threshold`, `value` elsewhere.
+    """Threshold activation: x where it is above `threshold`, `value` elsewhere.
 
     >>> tl.nn.Threshold(1.5, 20)(tl.tensor([1.0, 2.0]))
     tensor([20.,  2.])
-
-    Source: PyTorch's `torch.nn.Threshold`.
     """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
@@ -50,12 +48,10 @@ class Threshold(Module):
 
 
 class RReLU(Module):
-    """x where it is positive, times a slope elsewhere: drawn between `lower` and `upper` while training, else the mean.
+    """Randomized leaky rectified linear unit: its slope is drawn from [`lower`, `upper`] in training, else their mean.
 
     >>> tl.nn.RReLU(0.25, 0.75).eval()(tl.tensor([-2.0, 4.0]))
     tensor([-1.,  4.])
-
-    Source: PyTorch's `torch.nn.RReLU`.
     """
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
@@ -72,14 +68,12 @@ class RReLU(Module):
 
 
 class PReLU(Module):
-    """x where it is positive, times a learned slope elsewhere: one slope, or one for each channel.
+    """Parametric rectified linear unit: x where it is positive, times a learned slope elsewhere.
 
     `weight` is (num_parameters,), `init` at first; channels are the second dimension.
 
     >>> tl.nn.PReLU()(tl.tensor([-2.0, 4.0])).detach()
     tensor([-0.5000,  4.0000])
-
-    Source: PyTorch's `torch.nn.PReLU`.
     """
 
     weight: Parameter
@@ -106,12 +100,10 @@ class PReLU(Module):
 
 
 class CELU(Module):
-    """x where it is positive, `alpha` · (exp(x / `alpha`) − 1) elsewhere.
+    """Continuously differentiable ELU: x where it is positive, `alpha` · (exp(x / `alpha`) − 1) elsewhere.
 
     >>> tl.nn.CELU(2.0)(tl.tensor([-1.0, 2.0]))
     tensor([-0.7869,  2.0000])
-
-    Source: PyTorch's `torch.nn.CELU`.
     """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
@@ -127,12 +119,10 @@ class CELU(Module):
 
 
 class SELU(Module):
-    """The scaled ELU, with the constants that preserve mean and variance through deep networks.
+    """Scaled exponential linear unit: `ELU` with the constants that preserve mean and variance through deep networks.
 
     >>> tl.nn.SELU()(tl.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
-
-    Source: PyTorch's `torch.nn.SELU`.
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -147,12 +137,10 @@ class SELU(Module):
 
 
 class Hardsigmoid(Module):
-    """min(max(0, x + 3), 6) / 6.
+    """Piecewise linear sigmoid: min(max(0, x + 3), 6) / 6.
 
     >>> tl.nn.Hardsigmoid()(tl.tensor([-4.0, 0.0, 4.0]))
     tensor([0.0000, 0.5000, 1.0000])
-
-    Source: PyTorch's `torch.nn.Hardsigmoid`.
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -164,12 +152,10 @@ class Hardsigmoid(Module):
 
 
 class Hardswish(Module):
-    """x · min(max(0, x + 3), 6) / 6.
+    """Piecewise quadratic swish: x · min(max(0, x + 3), 6) / 6.
 
     >>> tl.nn.Hardswish()(tl.tensor([-1.0, 0.0, 4.0]))
     tensor([-0.3333,  0.0000,  4.0000])
-
-    Source: PyTorch's `torch.nn.Hardswish`.
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -181,12 +167,10 @@ class Hardswish(Module):
 
 
 class Hardshrink(Module):
-    """x where it is further than `lambd` from zero, zero elsewhere.
+    """Hard shrinkage: x where it is further than `lambd` from zero, zero elsewhere.
 
     >>> tl.nn.Hardshrink()(tl.tensor([-1.0, 0.3]))
     tensor([-1.,  0.])
-
-    Source: PyTorch's `torch.nn.Hardshrink`.
     """
 
     def __init__(self, lambd: float = 0.5) -> None:
@@ -201,12 +185,10 @@ class Hardshrink(Module):
 
 
 class Softshrink(Module):
-    """x moved towards zero by `lambd`, zero where that crosses it.
+    """Soft shrinkage: x moved towards zero by `lambd`, zero where that crosses it.
 
     >>> tl.nn.Softshrink()(tl.tensor([-1.0, 0.3]))
     tensor([-0.5000,  0.0000])
-
-    Source: PyTorch's `torch.nn.Softshrink`.
     """
 
     def __init__(self, lambd: float = 0.5) -> None:
@@ -221,12 +203,10 @@ class Softshrink(Module):
 
 
 class Tanhshrink(Module):
-    """x − tanh(x).
+    """Tanh shrinkage: x − tanh(x).
 
     >>> tl.nn.Tanhshrink()(tl.tensor([0.0, 2.0]))
     tensor([0.0000, 1.0360])
-
-    Source: PyTorch's `torch.nn.Tanhshrink`.
     """
 
     def forward(self, input: Tensor) -> Tensor:

@@ -49,8 +49,6 @@ class RNNBase(Module):
 
     >>> [name for name, _ in tl.nn.RNNBase("GRU", 2, 3, bias=False).named_parameters()]
     ['weight_ih_l0', 'weight_hh_l0']
-
-    Source: PyTorch's `torch.nn.RNNBase`.
     """
 
     _flat_weights_names: list[str]
@@ -152,7 +150,11 @@ class RNNBase(Module):
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
-        """The parameters, a list for each layer and direction."""
+        """The parameters, a list for each layer and direction.
+
+        >>> [[tuple(w.shape) for w in layer] for layer in tl.nn.RNN(2, 3).all_weights]
+        [[(3, 2), (3, 3), (3,), (3,)]]
+        """
         weights: Any = self._flat_weights
         count = len(weights) // (self.num_layers * (2 if self.bidirectional else 1))
         return [weights[start : start + count] for start in range(0, len(weights), count)]
@@ -267,7 +269,7 @@ class RNNBase(Module):
 
 
 class RNN(RNNBase):
-    """The recurrence h' = tanh(W x + b + V h + c), in several layers; max(0, ·) with `nonlinearity="relu"`.
+    """Elman network: h' = tanh(W x + b + V h + c), in several layers; max(0, ·) with `nonlinearity="relu"`.
 
     The input has the shape (steps, batch, input_size), or (batch, steps, input_size) with `batch_first`, or without
     the batch, or is a PackedSequence. Returns the states of the last layer after each step, in the same form, and those
@@ -277,8 +279,6 @@ class RNN(RNNBase):
     >>> output, h = tl.nn.RNN(2, 3, num_layers=2)(tl.ones(5, 1, 2))
     >>> output.shape, h.shape
     (tensorlike.Size([5, 1, 3]), tensorlike.Size([2, 1, 3]))
-
-    Source: PyTorch's `torch.nn.RNN`.
     """
 
     def __init__(
@@ -315,8 +315,6 @@ class GRU(RNNBase):
     >>> output, h = tl.nn.GRU(2, 3, bidirectional=True)(tl.ones(5, 1, 2))
     >>> output.shape, h.shape
     (tensorlike.Size([5, 1, 6]), tensorlike.Size([2, 1, 3]))
-
-    Source: PyTorch's `torch.nn.GRU`.
     """
 
     def __init__(
@@ -348,8 +346,6 @@ class LSTM(RNNBase):
     >>> output, (h, c) = tl.nn.LSTM(2, 3, proj_size=1)(tl.ones(5, 1, 2))
     >>> output.shape, h.shape, c.shape
     (tensorlike.Size([5, 1, 1]), tensorlike.Size([1, 1, 1]), tensorlike.Size([1, 1, 3]))
-
-    Source: PyTorch's `torch.nn.LSTM`.
     """
 
     def __init__(
@@ -421,8 +417,6 @@ class RNNCellBase(Module):
 
     >>> tl.nn.RNNCellBase(2, 3, bias=False, num_chunks=4).weight_ih.shape
     tensorlike.Size([12, 2])
-
-    Source: PyTorch's `torch.nn.RNNCellBase`.
     """
 
     weight_ih: Parameter
@@ -490,8 +484,6 @@ class RNNCell(RNNCellBase):
 
     >>> tl.nn.RNNCell(2, 3)(tl.ones(5, 2)).shape
     tensorlike.Size([5, 3])
-
-    Source: PyTorch's `torch.nn.RNNCell`.
     """
 
     _functions: ClassVar[dict[str, str]] = {"tanh": "rnn_tanh_cell", "relu": "rnn_relu_cell"}
@@ -519,8 +511,6 @@ class GRUCell(RNNCellBase):
 
     >>> tl.nn.GRUCell(2, 3)(tl.ones(5, 2)).shape
     tensorlike.Size([5, 3])
-
-    Source: PyTorch's `torch.nn.GRUCell`.
     """
 
     def __init__(
@@ -539,8 +529,6 @@ class LSTMCell(RNNCellBase):
     >>> h, c = tl.nn.LSTMCell(2, 3)(tl.ones(5, 2))
     >>> h.shape, c.shape
     (tensorlike.Size([5, 3]), tensorlike.Size([5, 3]))
-
-    Source: PyTorch's `torch.nn.LSTMCell`.
     """
 
     def __init__(

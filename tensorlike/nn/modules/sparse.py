@@ -45,7 +45,7 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """A table of `num_embeddings` vectors of `embedding_dim` numbers, looked up by integers.
+    """Embedding table of `num_embeddings` vectors of `embedding_dim` numbers, looked up by integers.
 
     `weight` is (num_embeddings, embedding_dim), drawn from the standard normal distribution at first. The row
     `padding_idx` starts as zeros and gets no gradient; rows whose norm (of order `norm_type`) exceeds `max_norm` are
@@ -54,8 +54,6 @@ class Embedding(_Table):
     >>> table = tl.nn.Embedding(10, 3, padding_idx=0)
     >>> table(tl.tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape == (2, 4, 3)
     True
-
-    Source: PyTorch's `torch.nn.Embedding`.
     """
 
     def __init__(
@@ -143,7 +141,7 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima (`mode`) of bags of rows of a table, looked up by integers.
+    """Embedding table of which bags of rows are looked up at once: their sums, means or maxima (`mode`).
 
     `weight` is (num_embeddings, embedding_dim), drawn from the standard normal distribution at first. A bag is a row of
     the input, or the part of a vector between two of the `offsets` given to `forward`; with `include_last_offset` the
@@ -152,8 +150,6 @@ class EmbeddingBag(_Table):
     >>> bags = tl.nn.EmbeddingBag(10, 3, mode="sum")
     >>> bags(tl.tensor([1, 2, 4, 5]), tl.tensor([0, 3])).shape == (2, 3)
     True
-
-    Source: PyTorch's `torch.nn.EmbeddingBag`.
     """
 
     def __init__(

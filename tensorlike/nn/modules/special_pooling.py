@@ -43,14 +43,12 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """The root of the sum of powers `norm_type` over windows of (batch, channels, length).
+    """Power-average pooling: the root of the sum of powers `norm_type` over windows of (batch, channels, length).
 
     Windows are `kernel_size` wide and `stride` apart (`kernel_size` when None).
 
     >>> tl.nn.LPPool1d(2, 2)(tl.tensor([[[3.0, 4.0]]]))
     tensor([[[5.]]])
-
-    Source: PyTorch's `torch.nn.LPPool1d`.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -58,12 +56,10 @@ class LPPool1d(_LPPoolNd):
 
 
 class LPPool2d(_LPPoolNd):
-    """The root of the sum of powers `norm_type` over windows of (batch, channels, height, width); see `LPPool1d`.
+    """2D power-average pooling of (batch, channels, height, width); see `LPPool1d`.
 
     >>> tl.nn.LPPool2d(2, 2)(tl.ones(1, 1, 2, 2))
     tensor([[[[2.]]]])
-
-    Source: PyTorch's `torch.nn.LPPool2d`.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -71,14 +67,12 @@ class LPPool2d(_LPPoolNd):
 
 
 class LPPool3d(_LPPoolNd):
-    """The root of the sum of powers `norm_type` over windows of (batch, channels, depth, height, width).
+    """3D power-average pooling of (batch, channels, depth, height, width); see `LPPool1d`.
 
     The arguments are those of `LPPool1d`.
 
     >>> tl.nn.LPPool3d(3, 2)(tl.ones(1, 1, 2, 2, 2)).item()
     2.0
-
-    Source: PyTorch's `torch.nn.LPPool3d`.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -99,14 +93,12 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Puts the maxima of (batch, channels, length) back at the indices of `MaxPool1d`, with zeros elsewhere.
+    """Inverse of `MaxPool1d`: puts the maxima of (batch, channels, length) back at their indices, zeros elsewhere.
 
     Takes the maxima, their `indices`, and the size of the result, the usual one for these windows when None.
 
     >>> tl.nn.MaxUnpool1d(2)(tl.tensor([[3.0, 2.0]]), tl.tensor([[1, 2]]))
     tensor([[0., 3., 2., 0.]])
-
-    Source: PyTorch's `torch.nn.MaxUnpool1d`.
     """
 
     _dimensions = 1
@@ -116,13 +108,11 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts the maxima of (batch, channels, height, width) back at the indices of `MaxPool2d`; see `MaxUnpool1d`.
+    """Inverse of `MaxPool2d` for (batch, channels, height, width): see `MaxUnpool1d`.
 
     >>> tl.nn.MaxUnpool2d(2)(tl.tensor([[[5.0]]]), tl.tensor([[[3]]]))
     tensor([[[0., 0.],
              [0., 5.]]])
-
-    Source: PyTorch's `torch.nn.MaxUnpool2d`.
     """
 
     _dimensions = 2
@@ -132,14 +122,12 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts the maxima of (batch, channels, depth, height, width) back at the indices of `MaxPool3d`.
+    """Inverse of `MaxPool3d` for (batch, channels, depth, height, width): see `MaxUnpool1d`.
 
     The arguments are those of `MaxUnpool1d`.
 
     >>> tl.nn.MaxUnpool3d(2)(tl.tensor([[[[5.0]]]]), tl.tensor([[[[7]]]])).shape == (1, 2, 2, 2)
     True
-
-    Source: PyTorch's `torch.nn.MaxUnpool3d`.
     """
 
     _dimensions = 3
@@ -189,15 +177,13 @@ class _FractionalMaxPool(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """The maximum over windows of (batch, channels, height, width) at random positions.
+    """Fractional max pooling: the maxima of windows of (batch, channels, height, width) at random positions.
 
     The number of windows is `output_size`, or `output_ratio`, between 0 and 1, times the input's size. With
     `return_indices` the positions of the maxima are returned as well. Raises ValueError unless one of the two is given.
 
     >>> tl.nn.FractionalMaxPool2d(2, output_ratio=0.5)(tl.randn(1, 2, 8, 6)).shape == (1, 2, 4, 3)
     True
-
-    Source: PyTorch's `torch.nn.FractionalMaxPool2d`.
     """
 
     _dimensions = 2
@@ -210,8 +196,6 @@ class FractionalMaxPool3d(_FractionalMaxPool):
 
     >>> tl.nn.FractionalMaxPool3d(2, output_size=(2, 3, 3))(tl.randn(1, 2, 4, 6, 6)).shape == (1, 2, 2, 3, 3)
     True
-
-    Source: PyTorch's `torch.nn.FractionalMaxPool3d`.
     """
 
     _dimensions = 3

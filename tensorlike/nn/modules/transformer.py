@@ -105,7 +105,7 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Attention of a sequence to itself, then two linear maps, each with dropout, a residual connection and a norm.
+    """Encoder layer: self-attention, then two linear maps, each with dropout, a residual connection and a norm.
 
     `src` has the shape (S, N, d_model), or (N, S, d_model) with `batch_first`, or is without the batch N; the result
     has the same. The masks are those of `MultiheadAttention`. `activation` is "relu", "gelu" or a function; with
@@ -113,8 +113,6 @@ class TransformerEncoderLayer(_Layer):
 
     >>> tl.nn.TransformerEncoderLayer(d_model=4, nhead=2, dim_feedforward=8)(tl.ones(3, 1, 4)).shape
     tensorlike.Size([3, 1, 4])
-
-    Source: PyTorch's `torch.nn.TransformerEncoderLayer`.
     """
 
     _attends_to_memory = False
@@ -145,7 +143,7 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Attention of a sequence to itself, then to `memory`, then two linear maps: as in `TransformerEncoderLayer`.
+    """Decoder layer: self-attention, attention to `memory`, two linear maps: as in `TransformerEncoderLayer`.
 
     `tgt` has the shape (T, N, d_model) and `memory` (S, N, d_model), N first with `batch_first`, or both are without
     it; the result has that of `tgt`.
@@ -153,8 +151,6 @@ class TransformerDecoderLayer(_Layer):
     >>> layer = tl.nn.TransformerDecoderLayer(d_model=4, nhead=2, dim_feedforward=8)
     >>> layer(tl.ones(3, 1, 4), tl.ones(5, 1, 4)).shape
     tensorlike.Size([3, 1, 4])
-
-    Source: PyTorch's `torch.nn.TransformerDecoderLayer`.
     """
 
     _attends_to_memory = True
@@ -186,15 +182,13 @@ class TransformerDecoderLayer(_Layer):
 
 
 class TransformerEncoder(Module):
-    """`num_layers` copies of an encoder layer, one after the other, and a norm if given.
+    """Transformer encoder: `num_layers` copies of a layer, one after the other, and a norm if given.
 
     There are no nested tensors here: `enable_nested_tensor` and `mask_check` make no difference.
 
     >>> layer = tl.nn.TransformerEncoderLayer(d_model=4, nhead=2, dim_feedforward=8)
     >>> tl.nn.TransformerEncoder(layer, num_layers=2)(tl.ones(3, 1, 4)).shape
     tensorlike.Size([3, 1, 4])
-
-    Source: PyTorch's `torch.nn.TransformerEncoder`.
     """
 
     def __init__(
@@ -229,13 +223,11 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """`num_layers` copies of a decoder layer, one after the other, and a norm if given.
+    """Transformer decoder: `num_layers` copies of a layer, one after the other, and a norm if given.
 
     >>> layer = tl.nn.TransformerDecoderLayer(d_model=4, nhead=2, dim_feedforward=8)
     >>> tl.nn.TransformerDecoder(layer, num_layers=2)(tl.ones(3, 1, 4), tl.ones(5, 1, 4)).shape
     tensorlike.Size([3, 1, 4])
-
-    Source: PyTorch's `torch.nn.TransformerDecoder`.
     """
 
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
@@ -271,7 +263,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder of the sequence `src`, and a decoder of the sequence `tgt` that attends to the encoder's output.
+    """Transformer: an encoder of the sequence `src`, and a decoder of `tgt` that attends to the encoder's output.
 
     `src` has the shape (S, N, d_model) and `tgt` (T, N, d_model), N first with `batch_first`, or both are without it;
     the result has that of `tgt`. Raises RuntimeError for sizes that do not match. See `TransformerEncoderLayer` for the
@@ -280,8 +272,6 @@ class Transformer(Module):
     >>> model = tl.nn.Transformer(4, nhead=2, num_encoder_layers=1, num_decoder_layers=1, dim_feedforward=8)
     >>> model(tl.ones(5, 1, 4), tl.ones(3, 1, 4)).shape
     tensorlike.Size([3, 1, 4])
-
-    Source: PyTorch's `torch.nn.Transformer`.
     """
 
     def __init__(

@@ -20,8 +20,6 @@ class Upsample(Module):
 
     >>> tl.nn.Upsample(scale_factor=2)(tl.tensor([[[1.0, 2.0]]]))
     tensor([[[1., 1., 2., 2.]]])
-
-    Source: PyTorch's `torch.nn.Upsample`.
     """
 
     def __init__(
@@ -64,8 +62,6 @@ class UpsamplingNearest2d(Upsample):
 
     >>> tl.nn.UpsamplingNearest2d(scale_factor=2)(tl.ones(1, 1, 2, 2)).shape == (1, 1, 4, 4)
     True
-
-    Source: PyTorch's `torch.nn.UpsamplingNearest2d`.
     """
 
     def __init__(
@@ -79,8 +75,6 @@ class UpsamplingBilinear2d(Upsample):
 
     >>> tl.nn.UpsamplingBilinear2d(size=(1, 3))(tl.tensor([[[[1.0, 2.0]]]]))
     tensor([[[[1.0000, 1.5000, 2.0000]]]])
-
-    Source: PyTorch's `torch.nn.UpsamplingBilinear2d`.
     """
 
     def __init__(

@@ -40,8 +40,6 @@ class DataParallel(Module):
     >>> module = tl.nn.DataParallel(tl.nn.Linear(2, 3))
     >>> list(module.state_dict())
     ['module.weight', 'module.bias']
-
-    Source: PyTorch's `torch.nn.DataParallel`.
     """
 
     def __init__(

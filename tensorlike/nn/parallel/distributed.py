@@ -13,10 +13,7 @@ __all__ = ["DistributedDataParallel"]
 
 
 class DistributedDataParallel(Module):
-    """A module trained by several processes in PyTorch. Making one raises RuntimeError.
-
-    Source: PyTorch's `torch.nn.parallel.DistributedDataParallel`.
-    """
+    """A module trained by several processes in PyTorch. Making one raises RuntimeError."""
 
     def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(

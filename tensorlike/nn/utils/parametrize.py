@@ -78,8 +78,6 @@ class ParametrizationList(ModuleList):
 
     `original` is the tensor that the first one takes, or `original0`, `original1`, ... where it takes several.
     `modules` are the parametrizations; with `unsafe` the result may have another dtype and shape than `original` had.
-
-    Source: PyTorch's `torch.nn.utils.parametrize.ParametrizationList`.
     """
 
     original: Any
@@ -267,8 +265,6 @@ def register_parametrization(
     >>> layer = tl.nn.utils.parametrize.register_parametrization(tl.nn.Linear(3, 3), "weight", Symmetric())
     >>> tl.equal(layer.weight, layer.weight.mT)
     True
-
-    Source: PyTorch's `torch.nn.utils.parametrize.register_parametrization`.
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):

@@ -36,8 +36,6 @@ class BasePruningMethod(ABC):
     ...         return mask
     >>> Halves().prune(tl.ones(4))
     tensor([0., 1., 0., 1.])
-
-    Source: PyTorch's `torch.nn.utils.prune.BasePruningMethod`.
     """
 
     PRUNING_TYPE: str
@@ -97,7 +95,12 @@ class BasePruningMethod(ABC):
         return chosen
 
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
-        """Return `t` pruned; elements that `default_mask` has zeros for are pruned too."""
+        """Return `t` pruned; elements that `default_mask` has zeros for are pruned too.
+
+        >>> smallest = tl.nn.utils.prune.L1Unstructured(amount=1)
+        >>> smallest.prune(tl.tensor([3.0, -1.0, 2.0]))
+        tensor([3., -0., 2.])
+        """
         _check_scores(importance_scores, t, "tensor t")
         scores = t if importance_scores is None else importance_scores
         default = tl.ones_like(t) if default_mask is None else default_mask
@@ -178,7 +181,13 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing: the mask is all ones."""
+    """Prunes nothing: the mask is all ones.
+
+    >>> layer = tl.nn.Linear(4, 1)
+    >>> _ = tl.nn.utils.prune.Identity.apply(layer, "weight")
+    >>> layer.weight_mask
+    tensor([[1., 1., 1., 1.]])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -231,14 +240,28 @@ class _Unstructured(BasePruningMethod):
 
 
 class RandomUnstructured(_Unstructured):
-    """Prunes elements at random: `amount` is their number, or a fraction of all between 0 and 1."""
+    """Prunes elements at random: `amount` is their number, or a fraction of all between 0 and 1.
+
+    >>> layer = tl.nn.Linear(4, 1)
+    >>> _ = tl.nn.utils.prune.RandomUnstructured.apply(layer, "weight", amount=0.5)
+    >>> layer.weight_mask.sum()
+    tensor(2.)
+    """
 
     def _importance(self, t: Tensor) -> Tensor:
         return tl.rand(t.shape, device=t.device)
 
 
 class L1Unstructured(_Unstructured):
-    """Prunes the elements of the smallest absolute values: `amount` is their number, or a fraction of all."""
+    """Prunes the elements of the smallest absolute values: `amount` is their number, or a fraction of all.
+
+    >>> layer = tl.nn.Linear(4, 1)
+    >>> with tl.no_grad():
+    ...     _ = layer.weight.copy_(tl.tensor([[1.0, -4.0, 3.0, 2.0]]))
+    >>> _ = tl.nn.utils.prune.L1Unstructured.apply(layer, "weight", amount=2)
+    >>> layer.weight_mask
+    tensor([[0., 1., 1., 0.]])
+    """
 
     def _importance(self, t: Tensor) -> Tensor:
         return tl.abs(t).contiguous()
@@ -280,14 +303,26 @@ class _Structured(BasePruningMethod):
 
 
 class RandomStructured(_Structured):
-    """Prunes slices along `dim` at random: `amount` is their number, or a fraction of all between 0 and 1."""
+    """Prunes slices along `dim` at random: `amount` is their number, or a fraction of all between 0 and 1.
+
+    >>> layer = tl.nn.Linear(3, 4)
+    >>> _ = tl.nn.utils.prune.RandomStructured.apply(layer, "weight", amount=1, dim=0)
+    >>> layer.weight_mask.sum()
+    tensor(9.)
+    """
 
     def _importance(self, t: Tensor) -> Tensor:
         return tl.rand(t.shape[self.dim], device=t.device)
 
 
 class LnStructured(_Structured):
-    """Prunes the slices along `dim` of the smallest norm of order `n`: `amount` is their number, or a fraction."""
+    """Prunes the slices along `dim` of the smallest norm of order `n`: `amount` is their number, or a fraction.
+
+    >>> layer = tl.nn.Linear(3, 4)
+    >>> _ = tl.nn.utils.prune.LnStructured.apply(layer, "weight", amount=1, n=2, dim=0)
+    >>> layer.weight_mask.sum()
+    tensor(9.)
+    """
 
     def __init__(self, amount: int | float, n: int | float | str, dim: int = -1) -> None:
         super().__init__(amount, dim)
@@ -300,7 +335,13 @@ class LnStructured(_Structured):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes what a given mask has zeros for."""
+    """Prunes what a given mask has zeros for.
+
+    >>> layer = tl.nn.Linear(4, 1)
+    >>> _ = tl.nn.utils.prune.CustomFromMask.apply(layer, "bias", mask=tl.zeros(1))
+    >>> bool(layer.bias == 0)
+    True
+    """
 
     PRUNING_TYPE = "global"
 

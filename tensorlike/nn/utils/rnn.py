@@ -83,7 +83,12 @@ class PackedSequence(_Fields):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Return the sequences with `data.to(*args, **kwargs)`; self where that changes nothing."""
+        """Return the sequences with `data.to(*args, **kwargs)`; self where that changes nothing.
+
+        >>> packed = tl.nn.utils.rnn.pack_sequence([tl.ones(2), tl.ones(1)])
+        >>> packed.to(tl.float64).data.dtype
+        tensorlike.float64
+        """
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -134,7 +139,11 @@ class PackedSequence(_Fields):
 
     @property
     def is_cuda(self) -> bool:
-        """Whether `data` is on a GPU."""
+        """Whether `data` is on a GPU.
+
+        >>> tl.nn.utils.rnn.pack_sequence([tl.ones(2)]).is_cuda
+        False
+        """
         return bool(self.data.is_cuda)
 
 
@@ -184,7 +193,7 @@ def pack_padded_sequence(
 def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
     """Return the rows of a padded batch whose longest sequence comes first, and their numbers in each step.
 
-    It is what types are asked about, as in PyTorch.
+    It is what types receive, as in PyTorch.
     """
     if _api.has_torch_function((input, lengths)):
         return _api.handle_torch_function(  # type: ignore[no-any-return]

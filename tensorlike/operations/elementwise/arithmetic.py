@@ -106,7 +106,7 @@ def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
     The result has the promoted dtype of both; booleans are multiplied as in a logical and.
 
-    >>> tl.mul(tl.tensor([[1.0], [2.0]]), tl.tensor([3.0, 4.0]))
+    >>> tl.mul(tl.tensor([[1.0, 1.0], [2.0, 2.0]]), tl.tensor([3.0, 4.0]))
     tensor([[3., 4.],
             [6., 8.]])
     """
@@ -138,9 +138,10 @@ def div(xp: Namespace, input: Array | Number, other: Array | Number, *, rounding
     down, and both keep an integer dtype. Raises RuntimeError for another mode, and for an integer divided by zero with
     rounding.
 
-    >>> a, b = tl.tensor([7, -7]), tl.tensor([2, 2])
-    >>> tl.div(a, b), tl.div(a, b, rounding_mode="floor"), tl.div(a, b, rounding_mode="trunc")
-    (tensor([ 3.5000, -3.5000]), tensor([ 3, -4]), tensor([ 3, -3]))
+    >>> tl.div(tl.tensor([7.0, -7.0]), 2)
+    tensor([ 3.5000, -3.5000])
+    >>> tl.div(tl.tensor([7, -7]), 2, rounding_mode="floor"), tl.div(tl.tensor([7, -7]), 2, rounding_mode="trunc")
+    (tensor([ 3, -4]), tensor([ 3, -3]))
     """
     if rounding_mode is None:
         return xp.true_divide(*promote_float("div", xp, (input, other)))
@@ -182,7 +183,7 @@ derivatives(
 def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Return the quotient of `input` and `other`, element by element, with broadcasting: `div` without rounding.
 
-    >>> tl.true_divide(tl.tensor([1, 2]), 4)
+    >>> tl.true_divide(tl.tensor([1.0, 2.0]), 4)
     tensor([0.2500, 0.5000])
     """
 

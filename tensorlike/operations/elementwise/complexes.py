@@ -167,12 +167,20 @@ def _declare_properties() -> None:
     # In a function of their own: these properties have the same names as the functions above.
     @tensor_property(setter=_set_real, linear_in=("self",))
     def real(self: Tensor) -> Tensor:
-        """The real parts, a view of a complex tensor; a real tensor itself."""
+        """The real parts, a view of a complex tensor; a real tensor itself.
+
+        >>> tl.tensor([1 + 2j]).real
+        tensor([1.])
+        """
         return _real_part(self)
 
     @tensor_property(setter=_set_imag, linear_in=("self",))
     def imag(self: Tensor) -> Tensor:
-        """The imaginary parts, a view; RuntimeError for a real tensor."""
+        """The imaginary parts, a view; RuntimeError for a real tensor.
+
+        >>> tl.tensor([1 + 2j]).imag
+        tensor([2.])
+        """
         return _imaginary_part(self)
 
 

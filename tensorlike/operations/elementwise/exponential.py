@@ -426,7 +426,7 @@ derivatives(rsqrt, input=lambda grad, result: -0.5 * grad * conj(result**3))
 def reciprocal(xp: Namespace, input: Array) -> Array:
     """Return one divided by each element.
 
-    >>> tl.reciprocal(tl.tensor([2, 4]))
+    >>> tl.reciprocal(tl.tensor([2.0, 4.0]))
     tensor([0.5000, 0.2500])
     """
     return xp.reciprocal(input)  # type: ignore[no-any-return]

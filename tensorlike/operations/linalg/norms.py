@@ -32,7 +32,7 @@ def vector_norm(
     dtype: Dtype | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Return the norms of the vectors along the dimensions `dim`: the `ord`-th root of the sum of absolute powers.
+    """Return the norms of the vectors in `x` along the dimensions `dim`: the `ord`-th root of the sum of powers.
 
     `ord` may be any real number, infinity and minus infinity (the greatest and the least absolute value) and 0 (how
     many are not zero) among them. Without `dim` the whole tensor is one vector. `dtype` converts the input first. The

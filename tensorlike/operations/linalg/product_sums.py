@@ -80,7 +80,7 @@ def addmm(xp: Namespace, input: Array, mat1: Array, mat2: Array, *, beta: Number
     `input` broadcasts to the product, and is not read when `beta` is 0. Raises RuntimeError for sizes that do not fit
     and for different dtypes.
 
-    >>> tl.addmm(tl.ones(2), tl.ones(1, 3), tl.ones(3, 2), alpha=2)
+    >>> tl.addmm(tl.ones(1, 2), tl.ones(1, 3), tl.ones(3, 2), alpha=2)
     tensor([[7., 7.]])
     """
     check_matrices("addmm", mat1, mat2, ("mat1", "mat2"))
@@ -198,7 +198,7 @@ def baddbmm(xp: Namespace, input: Array, batch1: Array, batch2: Array, *, beta: 
     Shapes are (batch, n, m) and (batch, m, p); `input` broadcasts to the product, and is not read when `beta` is 0.
     Raises RuntimeError for sizes that do not fit and for different dtypes.
 
-    >>> tl.baddbmm(tl.ones(1), tl.ones(2, 1, 3), tl.ones(2, 3, 1)).shape
+    >>> tl.baddbmm(tl.ones(2, 1, 1), tl.ones(2, 1, 3), tl.ones(2, 3, 1)).shape
     tensorlike.Size([2, 1, 1])
     """
     check_batches("baddbmm", batch1, batch2)

@@ -74,7 +74,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
 
 @composite(namespace=NAMESPACE)
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
-    """Return the inner products of the vectors along dimension `dim`, with the conjugate of `x`; the rest broadcasts.
+    """Return the inner products of the vectors `x`, conjugated, and `y` along dimension `dim`; the rest broadcasts.
 
     Composes a product and a sum.
 

@@ -362,7 +362,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 @other_name
 def tanh(input: Tensor) -> Tensor:
-    """Return the hyperbolic tangent of `input`: the same as `input.tanh()`, which types are asked about.
+    """Return the hyperbolic tangent of `input`: the same as `input.tanh()`, which types receive.
 
     >>> tl.nn.functional.tanh(tl.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7616])
@@ -372,7 +372,7 @@ def tanh(input: Tensor) -> Tensor:
 
 @other_name
 def sigmoid(input: Tensor) -> Tensor:
-    """Return the logistic function of `input`: the same as `input.sigmoid()`, which types are asked about.
+    """Return the logistic function of `input`: the same as `input.sigmoid()`, which types receive.
 
     >>> tl.nn.functional.sigmoid(tl.tensor([0.0, 1.0]))
     tensor([0.5000, 0.7311])

@@ -454,7 +454,7 @@ def convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, transposed: bool,
     output_padding: Any, groups: int,
 ) -> Tensor:  # fmt: skip
-    """Return the convolution, or transposed convolution, of a batch along 1, 2 or 3 dimensions.
+    """Return the convolution of a batch along 1, 2 or 3 dimensions, the transposed one if `transposed`.
 
     The same as `nn.functional.conv1d` to `conv_transpose3d`, chosen by the number of dimensions of `weight`. Strides,
     paddings and dilations are tuples of one number, or one for each dimension. Raises RuntimeError for shapes or dtypes

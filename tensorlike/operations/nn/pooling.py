@@ -64,7 +64,7 @@ def max_pool_positions(xp: Namespace, input: Array, windows: Windows) -> Array:
     where = xp.zeros(largest.shape, dtype)
     tidy = xp.empty_like(largest)
     for number, part in enumerate(parts[1:], 1):
-        # The elements of a part lie apart: a copy without gaps is read twice in less time.
+        # The elements of a part have gaps between them: a copy without gaps is read twice in less time.
         xp.copyto(tidy, part)
         # The number of each position where it exceeds all before, else 0: the greatest of these is that of the first
         # maximum.
@@ -226,7 +226,7 @@ def elements_at(input: Tensor, found: Tensor, count: int, kept: str | None) -> T
     """Return the elements of which `found` has the indices into the flattened last `count` dimensions."""
     if kept is not None:
         input = in_formats(input, (None, kept))
-    # Without dispatch: the type of the input has been asked about the pooling itself.
+    # Without dispatch: the type of the input has received the pooling itself.
     shape, found_shape = input._tl_data.shape, found._tl_data.shape
     lead = shape[:-count]
     flat = _reshape(found, (*lead, math.prod(found_shape[-count:])))

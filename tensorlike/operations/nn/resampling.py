@@ -140,7 +140,8 @@ def interpolate(
     """Return `input` resampled to `size`, or to `scale_factor` times its size.
 
     `input` has the shape (N, C, *spatial) with one to three spatial dimensions. `mode` is "nearest", "nearest-exact",
-    "area", "linear" (one dimension), "bilinear" and "bicubic" (two) or "trilinear" (three). With `align_corners` the
+    "area", "linear" (one dimension), "bilinear" and "bicubic" (two) or "trilinear" (three). `recompute_scale_factor`
+    takes the scale from the rounded size. With `align_corners` the
     first and last elements stay where they are. With `antialias` ("bilinear", "bicubic") downsampling averages. Raises
     ValueError or NotImplementedError for arguments that do not match.
 

@@ -21,7 +21,8 @@ def _again(function: Any, *, guard: bool = False, variant: tuple[str, Any] | Non
     copy.__annotations__ = source.__annotations__
     copy.__doc__ = source.__doc__.replace("tl.nn.functional.", "tl.")
     variant = variant or ("namesake", function)
-    return composite(copy, guard=guard, random=function.operation.random, dims=function.operation.dims.rank, variant=variant)
+    of: Any = function.operation
+    return composite(copy, guard=guard, random=of.random, dims=of.dims.rank, variant=variant)
 
 
 conv1d, conv2d, conv3d = map(_again, (convolution.conv1d, convolution.conv2d, convolution.conv3d))

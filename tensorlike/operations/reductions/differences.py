@@ -299,7 +299,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
 
 @composite
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
-    """Return the integrals of `trapezoid` from the first value to each of the others.
+    """Return the cumulative integrals of the values `y` at the points `x`, by the trapezoidal rule of `trapezoid`.
 
     Raises RuntimeError for booleans and for another number of points than values.
 

@@ -403,7 +403,11 @@ def _conj(tensor: Tensor) -> Tensor:
 
 @tensor_property(linear_in=("self",), dims="ordered")
 def T(self: Tensor) -> Tensor:
-    """A view with the dimensions in reverse order; meant for matrices, and deprecated for other than two dimensions."""
+    """A view with the dimensions in reverse order; meant for matrices, and deprecated for other than two dimensions.
+
+    >>> tl.ones(2, 3).T.shape
+    tensorlike.Size([3, 2])
+    """
     ndim = self._tl_data.ndim
     if ndim not in (1, 2):
         warnings.warn(
@@ -434,19 +438,33 @@ def _matrices(self: Tensor, name: str) -> Tensor:
 
 @tensor_property(linear_in=("self",), dims="ordered")
 def mT(self: Tensor) -> Tensor:
-    """A view with the last two dimensions exchanged."""
+    """A view with the last two dimensions exchanged.
+
+    >>> tl.ones(4, 2, 3).mT.shape
+    tensorlike.Size([4, 3, 2])
+    """
     return _matrices(self, "mT")
 
 
 @tensor_property(linear_in=("self",), dims="conjugated")
 def mH(self: Tensor) -> Tensor:
-    """The matrices in the last two dimensions, transposed and conjugated."""
+    """The matrices in the last two dimensions, transposed and conjugated.
+
+    >>> tl.tensor([[1j, 2.0]]).mH
+    tensor([[0.-1.j],
+            [2.-0.j]])
+    """
     return _conj(_matrices(self, "mH"))
 
 
 @tensor_property(linear_in=("self",), dims="conjugated")
 def H(self: Tensor) -> Tensor:
-    """This matrix transposed and conjugated."""
+    """This matrix transposed and conjugated.
+
+    >>> tl.tensor([[1j, 2.0]]).H
+    tensor([[0.-1.j],
+            [2.-0.j]])
+    """
     ndim = self._tl_data.ndim
     if ndim not in (0, 2):
         raise RuntimeError(

@@ -78,7 +78,7 @@ def expand_copy(input: Tensor, size: Sequence[int], *, implicit: bool = False, o
 
 @_copying
 def permute_copy(input: Tensor, dims: Sequence[int], *, out: Tensor | None = None) -> Tensor:
-    """Return a copy of `input` with its dimensions in another order, in its own memory.
+    """Return a copy of `input` with its dimensions in the order `dims`, in its own memory.
 
     >>> tl.permute_copy(tl.ones(1, 2), (1, 0))
     tensor([[1.],

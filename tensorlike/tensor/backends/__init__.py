@@ -157,7 +157,7 @@ def _import_jax() -> JaxBackend:
 def _backend_of_type(array_type: type) -> Backend:
     own: Backend | None = getattr(array_type, "tensorlike_backend", None)
     if own is not None:
-        # The stand-in for an array where there is none: see transforms/description.py.
+        # The substitute for an array where there is none: see transforms/description.py.
         _by_type[array_type] = own
         return own
     for base in array_type.__mro__:

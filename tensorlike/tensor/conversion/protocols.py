@@ -183,7 +183,7 @@ incomparable(_repr, _format, _reduce_ex)
 def as_subclass(self: Tensor, cls: type[Subclass]) -> Subclass:
     """Return a tensor of the type `cls` on the same memory, at the same place in the graph.
 
-    No type and no mode is asked, as in PyTorch: implementations of `__torch_function__` give results their type with
+    There is no dispatch, as in PyTorch: implementations of `__torch_function__` give results their type with
     it. Raises TypeError when `cls` is no subclass of Tensor.
 
     >>> class Sub(tl.Tensor):
@@ -208,7 +208,7 @@ Tensor.as_subclass = as_subclass  # type: ignore[assignment, method-assign]
 def _array_namespace(self: Tensor, *, api_version: str | None = None) -> ModuleType:
     """Return the namespace of the Python array API standard, `tensorlike.array_api`.
 
-    No type is asked: its functions ask them. Raises ValueError for a version of the standard that it does not follow.
+    It is not dispatched: its functions are. Raises ValueError for a version of the standard that it does not follow.
 
     >>> tl.ones(2).__array_namespace__().__name__
     'tensorlike.array_api'
@@ -237,10 +237,7 @@ for _name, _method in (("__array_namespace__", _array_namespace), ("to_device", 
 
 
 def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
-    """Return `data` as a leaf of the type `cls`, sharing its memory.
-
-    Source: PyTorch's `torch.Tensor._make_subclass`.
-    """
+    """Return `data` as a leaf of the type `cls`, sharing its memory."""
     if not isinstance(data, TensorBase):
         raise TypeError(f"_make_subclass(): argument 'data' must be Tensor, not {type(data).__name__}")
 

@@ -106,7 +106,7 @@ def to_dlpack(tensor: Tensor) -> Any:
 
 
 class _Once:
-    """A stand-in for another library's array for NumPy: a capsule, and its device."""
+    """A substitute for another library's array for NumPy: a capsule, and its device."""
 
     def __init__(self, capsule: Any) -> None:
         self.capsule = capsule

@@ -107,7 +107,10 @@ class _StorageType(type):
         return typed_storage(wrap_storage, cls.dtype)
 
 
-def _made(kind: type, name: str, prefix: str, dtype: Dtype, doc: str) -> Any:
+def _made(kind: type, name: str, prefix: str, dtype: Dtype, made: str) -> Any:
+    doc = f"Legacy type of {dtype} {made} on {_DEVICES[prefix].type}: a call makes one, `isinstance` tests for them."
+    if not prefix:
+        doc += f"\n\n>>> isinstance(tl.{name}([0, 1]), tl.{name})\nTrue"
     return kind(name, (), {
         "__module__": f"tensorlike.{prefix}".rstrip("."), "__doc__": doc, "dtype": dtype, "device": _DEVICES[prefix],
         "__slots__": (), "__init_subclass__": classmethod(_not_a_base),
@@ -129,12 +132,10 @@ for _name in ("float64", "float32", "float16", "bfloat16", "uint8", "int8", "int
             continue
         if not _dtype.is_complex:
             TENSORS[f"{_prefix}{_short}Tensor"] = _made(
-                tensortype, f"{_short}Tensor", _prefix, _dtype,
-                f"The tensors of {_name} on {_device.type}: `isinstance` asks for these, a call makes one.",
+                tensortype, f"{_short}Tensor", _prefix, _dtype, "tensors"
             )  # fmt: skip
         STORAGES[f"{_prefix}{_short}Storage"] = _made(
-            _StorageType, f"{_short}Storage", _prefix, _dtype,
-            f"The storages of {_name} on {_device.type}: `isinstance` asks for these, a call makes one.",
+            _StorageType, f"{_short}Storage", _prefix, _dtype, "storages"
         )  # fmt: skip
 tensortype.__module__ = "tensorlike"
 # Those of CUDA too, so that installing this library as torch finds all of them here.

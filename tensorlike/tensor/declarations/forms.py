@@ -27,6 +27,7 @@ from ..tensor import Tensor
 from ..types import Array
 from .calls import calling
 from .declaration import Declaration
+from .documentation import late_doc
 
 if TYPE_CHECKING:  # Given when the package is loaded: see Note [Calls import nothing].
     from ..creation.filled import from_numpy
@@ -109,7 +110,8 @@ def _publish(
     form.plain_form = plain_form
     name = qualname.rpartition(".")[2]
     public_function(
-        form, name=name, qualname=qualname, module=namespace, doc=d.doc,
+        form, name=name, qualname=qualname, module=namespace,
+        doc=late_doc(form, d.doc, form.inplace and not d.name.endswith("_")),
         operator=operator_of(name) if is_operator else None,
     )  # fmt: skip
     if listed:
@@ -247,7 +249,7 @@ def attach_operator(
     *,
     plain_form: Form | None = None,
 ) -> None:
-    """Give Tensor an operator that returns NotImplemented for foreign operands; dispatched as `reports`, or itself.
+    """Give Tensor an operator that returns NotImplemented for other operands; dispatched as `reports`, or itself.
 
     Beside a left operand that does not override it is dispatched as `plain_form`, if that is given.
     """

@@ -1,7 +1,7 @@
-"""In-place methods as functions of the namespace: `tl.exp_(x)` is `x.exp_()`, and types are asked about `tl.exp_`.
+"""In-place methods as functions of the namespace: `tl.exp_(x)` is `x.exp_()`, and types receive `tl.exp_`.
 
 They are made from the methods when they are asked for. No list of overridable functions has them, as in PyTorch, where
-tensor types are asked about them all the same.
+tensor types receive them all the same.
 """
 
 from __future__ import annotations

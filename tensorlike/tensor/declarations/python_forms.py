@@ -24,6 +24,7 @@ from ..tensor import Tensor
 from . import runtime
 from .declaration import documented
 from .declaration_errors import check_options as check_declared
+from .documentation import late_doc
 from .forms import operator_of
 from .operands import allows_number
 
@@ -129,7 +130,7 @@ def tensor_method(function: Callable[..., Any] | None = None, **options: Any) ->
         name: The public name, that of the function unless given.
         guard: As of `composite`.
         aliases: Other names of the method.
-        short_circuit: What is asked before types, about the positional arguments of a call: see `public_function`.
+        short_circuit: What is called before types, about the positional arguments of a call: see `public_function`.
         mutates: What it writes: see Note [What a call writes].
         facts: Those of `Operation.declare`; what is reflected leaves unknown operands to their type.
 
@@ -180,7 +181,7 @@ def _tensor_method(
             name=method_name,
             qualname=qualname,
             module="tensorlike",
-            doc=function.__doc__,
+            doc=late_doc(form, function.__doc__),
             operator=operator_of(method_name) if is_operator else None,
             short_circuit=short_circuit,
             strict=True,
@@ -206,7 +207,7 @@ def composite(function: F, **options: Any) -> F: ...
 @overload
 def composite(function: None = None, **options: Any) -> Callable[[F], F]: ...
 def composite(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Make a function written with other public operations an overridable public function, and a method if asked.
+    """Make a function written with other public operations an overridable public function, and optionally a method.
 
     Args:
         name: The public name, that of the function unless given.
@@ -214,7 +215,7 @@ def composite(function: Callable[..., Any] | None = None, **options: Any) -> Any
         method: Whether there is a method as well; a string is the method's name.
         aliases: Other names; one with a dot is a function in another namespace.
         operands: The names of the operands; the parameters annotated with `Tensor` unless given.
-        guard: Whether types are kept from being asked about the calls that it makes; False for one that works on raw
+        guard: Whether the calls that it makes are kept from types; False for one that works on raw
             arrays itself and calls nothing that dispatches.
         mutates: What it writes: see Note [What a call writes].
         note: What the docstrings of a family say alike, put before the examples.
@@ -264,7 +265,7 @@ def _composite(
             name=public_name,
             qualname=public_name,
             module=where,
-            doc=function.__doc__,
+            doc=late_doc(form, function.__doc__),
             strict=True,
         )
         register(form)
@@ -307,7 +308,8 @@ def renamed_function(method: Form) -> Form:
         method.operation, "function", function, namespace="tensorlike", name=name, parameters=parameters
     )
     form.check = operand_check(name, parameters)
-    public_function(form, name=name, qualname=name, module="tensorlike", doc=function.__doc__, strict=True)
+    doc = late_doc(form, function.__doc__)
+    public_function(form, name=name, qualname=name, module="tensorlike", doc=doc, strict=True)
     return form
 
 
@@ -348,7 +350,7 @@ def _factory(
         operation, "factory", function,
         namespace=namespace, name=name, parameters=parameters, overridable=False,
     )  # fmt: skip
-    public = public_function(form, name=name, qualname=name, module=namespace, doc=function.__doc__)
+    public = public_function(form, name=name, qualname=name, module=namespace, doc=late_doc(form, function.__doc__))
     usual = "makes a tensor from plain values; a mode can intercept it, and a type that stands for one of them"
     ignore(public, f"{namespace}.{name}", reason or usual)
     return public

@@ -72,8 +72,6 @@ class autocast:
     ...     product = tl.ones(2, 2) @ tl.ones(2, 2)
     >>> product.dtype, (product + tl.ones(2, 2)).dtype
     (tensorlike.float16, tensorlike.float32)
-
-    Source: PyTorch's `torch.amp.autocast`.
     """
 
     def __init__(

@@ -48,8 +48,6 @@ class GradScaler:
     >>> scaler.update()
     >>> weight.data
     tensor([0.])
-
-    Source: PyTorch's `torch.amp.GradScaler`.
     """
 
     def __init__(
@@ -92,7 +90,11 @@ class GradScaler:
         return self._scale
 
     def scale(self, outputs: Any) -> Any:
-        """Return a tensor, or an iterable of them, nested if need be, multiplied by the factor."""
+        """Return a tensor, or an iterable of them, nested if need be, multiplied by the factor.
+
+        >>> tl.amp.GradScaler("cpu", init_scale=4.0).scale(tl.ones(2))
+        tensor([4., 4.])
+        """
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
@@ -195,13 +197,21 @@ class GradScaler:
         self._per_optimizer = {}
 
     def get_scale(self) -> float:
-        """Return the factor: 1 where the scaler is not enabled."""
+        """Return the factor: 1 where the scaler is not enabled.
+
+        >>> tl.amp.GradScaler("cpu", init_scale=4.0).get_scale()
+        4.0
+        """
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else float(self._scale.item())
 
     def get_growth_factor(self) -> float:
-        """Return what the factor is multiplied by when it grows."""
+        """Return what the factor is multiplied by when it grows.
+
+        >>> tl.amp.GradScaler("cpu").get_growth_factor()
+        2.0
+        """
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
@@ -209,7 +219,11 @@ class GradScaler:
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """Return what the factor is multiplied by when it shrinks."""
+        """Return what the factor is multiplied by when it shrinks.
+
+        >>> tl.amp.GradScaler("cpu").get_backoff_factor()
+        0.5
+        """
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
@@ -217,7 +231,11 @@ class GradScaler:
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """Return the number of good steps after which the factor grows."""
+        """Return the number of good steps after which the factor grows.
+
+        >>> tl.amp.GradScaler("cpu").get_growth_interval()
+        2000
+        """
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
@@ -228,7 +246,11 @@ class GradScaler:
         return self._growth_tracker if self._enabled else 0
 
     def is_enabled(self) -> bool:
-        """Return whether the scaler does anything."""
+        """Return whether the scaler does anything.
+
+        >>> tl.amp.GradScaler("cpu", enabled=False).is_enabled()
+        False
+        """
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:

@@ -108,8 +108,6 @@ class device:
     """A context manager that sets the current device, that of `device="cuda"`. None changes nothing.
 
     Raises RuntimeError where there is no such device, ValueError for one that is not a GPU.
-
-    Source: PyTorch's `torch.cuda.device`.
     """
 
     def __init__(self, device: Device | str | int | None) -> None:

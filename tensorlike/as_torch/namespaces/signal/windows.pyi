@@ -14,6 +14,12 @@ def bartlett(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None 
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
     dtypes than float32 and float64.
 
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        requires_grad: Whether gradients are recorded for the result.
+
     >>> tl.signal.windows.bartlett(5)[1:4]
     tensor([0.5000, 1.0000, 0.5000])
     """
@@ -23,6 +29,12 @@ def blackman(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None 
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
     dtypes than float32 and float64.
 
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        requires_grad: Whether gradients are recorded for the result.
+
     >>> tl.signal.windows.blackman(5)[1:4]
     tensor([0.3400, 1.0000, 0.3400])
     """
@@ -31,6 +43,12 @@ def cosine(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None = 
 
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
     dtypes than float32 and float64.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> tl.signal.windows.cosine(5)[1:4]
     tensor([0.8090, 1.0000, 0.8090])
@@ -42,6 +60,12 @@ def exponential(M: builtins.int, *, center: builtins.float | None = None, tau: b
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
     dtypes than float32 and float64.
 
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        requires_grad: Whether gradients are recorded for the result.
+
     >>> tl.signal.windows.exponential(3)
     tensor([0.3679, 1.0000, 0.3679])
     """
@@ -50,6 +74,12 @@ def gaussian(M: builtins.int, *, std: builtins.float = 1.0, sym: builtins.bool =
 
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
     dtypes than float32 and float64.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> tl.signal.windows.gaussian(3)
     tensor([0.6065, 1.0000, 0.6065])
@@ -60,6 +90,12 @@ def general_cosine(M: builtins.int, *, a: Sequence[builtins.float], sym: builtin
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
     dtypes than float32 and float64.
 
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        requires_grad: Whether gradients are recorded for the result.
+
     >>> tl.signal.windows.general_cosine(5, a=[0.5, 0.5])
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
@@ -68,6 +104,12 @@ def general_hamming(M: builtins.int, *, alpha: builtins.float = 0.54, sym: built
 
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
     dtypes than float32 and float64.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> tl.signal.windows.general_hamming(3, alpha=0.75)
     tensor([0.5000, 1.0000, 0.5000])
@@ -78,6 +120,12 @@ def hamming(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None =
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
     dtypes than float32 and float64.
 
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        requires_grad: Whether gradients are recorded for the result.
+
     >>> tl.signal.windows.hamming(5)[1:4]
     tensor([0.5400, 1.0000, 0.5400])
     """
@@ -86,6 +134,12 @@ def hann(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None = No
 
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
     dtypes than float32 and float64.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> tl.signal.windows.hann(5)[1:4]
     tensor([0.5000, 1.0000, 0.5000])
@@ -96,6 +150,12 @@ def kaiser(M: builtins.int, *, beta: builtins.float = 12.0, sym: builtins.bool =
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
     dtypes than float32 and float64.
 
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        requires_grad: Whether gradients are recorded for the result.
+
     >>> tl.signal.windows.kaiser(3, beta=0.0)
     tensor([1., 1., 1.])
     """
@@ -104,6 +164,12 @@ def nuttall(M: builtins.int, *, sym: builtins.bool = True, dtype: Dtype | None =
 
     `sym=False` gives a periodic window, for spectral analysis. Raises ValueError for a negative `M` and other
     dtypes than float32 and float64.
+
+    Args:
+        dtype: The dtype of the result.
+        layout: Must be `tensorlike.strided`, the default.
+        device: The device of the result, by default that of the operands or the default device.
+        requires_grad: Whether gradients are recorded for the result.
 
     >>> tl.signal.windows.nuttall(5)[1:4]
     tensor([0.2270, 1.0000, 0.2270])

@@ -51,8 +51,6 @@ class Compare:
     <BLANKLINE>
     Times are in microseconds (us).
     <BLANKLINE>
-
-    Source: PyTorch's `torch.utils.benchmark.Compare`.
     """
 
     def __init__(self, results: Iterable[Measurement]) -> None:

@@ -42,8 +42,6 @@ class Timer:
     >>> measured = Timer("x + y", globals={"x": tl.ones(2), "y": tl.ones(2)}).timeit(10)
     >>> measured.number_per_run, 0 < measured.mean < 1
     (10, True)
-
-    Source: PyTorch's `torch.utils.benchmark.Timer`.
     """
 
     def __init__(
