@@ -4536,7 +4536,7 @@ def lt(input: Tensor | SupportsTorchFunction, other: Tensor | SupportsTorchFunct
 def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]: ...
 @overload
 def lu(A: Tensor | SupportsTorchFunction, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
-    """Return the result of `linalg.lu_factor` for a matrix, and with `get_infos` the number of a zero pivot, or 0.
+    """Return the LU factors and pivots of a matrix, and with `get_infos` the number of a zero pivot, or 0.
 
     Without `get_infos` a matrix with a zero pivot is no error either.
 

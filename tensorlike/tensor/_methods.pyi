@@ -4874,7 +4874,7 @@ class TensorMethods(TensorMembers):
     def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Self, ...]: ...
     @overload
     def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
-        """Return the result of `linalg.lu_factor` for a matrix, and with `get_infos` the number of a zero pivot, or 0.
+        """Return the LU factors and pivots of a matrix, and with `get_infos` the number of a zero pivot, or 0.
 
         Without `get_infos` a matrix with a zero pivot is no error either.
 
@@ -9754,7 +9754,7 @@ class PlainResults(Tensor):
     def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor, ...] | None = None) -> builtins.tuple[Tensor, ...]: ...
     @overload
     def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: builtins.tuple[Tensor | SupportsTorchFunction, ...] | None = None) -> Any:
-        """Return the result of `linalg.lu_factor` for a matrix, and with `get_infos` the number of a zero pivot, or 0.
+        """Return the LU factors and pivots of a matrix, and with `get_infos` the number of a zero pivot, or 0.
 
         Without `get_infos` a matrix with a zero pivot is no error either.
 

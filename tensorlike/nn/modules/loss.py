@@ -259,7 +259,7 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class NLLLoss2d(NLLLoss):
-    """`NLLLoss` of images, under its name from before it took any number of dimensions; creating one warns."""
+    """Deprecated name of `NLLLoss` for images (batch, classes, height, width); creating one warns."""
 
     def __init__(
         self,

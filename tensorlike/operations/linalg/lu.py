@@ -253,7 +253,7 @@ def _lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | No
 def _lu(
     A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, ...]:
-    """Return the result of `linalg.lu_factor` for a matrix, and with `get_infos` the number of a zero pivot, or 0.
+    """Return the LU factors and pivots of a matrix, and with `get_infos` the number of a zero pivot, or 0.
 
     Without `get_infos` a matrix with a zero pivot is no error either.
 
