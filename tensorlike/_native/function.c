@@ -57,11 +57,14 @@ shorten_traceback(FunctionObject *self)
     PyErr_NormalizeException(&kind, &error, &traceback);
     PyException_SetTraceback(error, traceback);
     PyObject *result = PyObject_CallFunctionObjArgs(provided.shorten, error, self->python, NULL);
-    if (result == NULL) {
-        PyErr_Clear(); /* The error itself matters more than how it looks. */
-    }
-    Py_XDECREF(result);
     Py_DECREF(traceback);
+    if (result == NULL && !PyErr_ExceptionMatches(PyExc_Exception)) {
+        Py_DECREF(kind); /* An interrupt takes its place. */
+        Py_DECREF(error);
+        return;
+    }
+    PyErr_Clear(); /* The error itself matters more than how it looks. */
+    Py_XDECREF(result);
     PyErr_Restore(kind, error, PyException_GetTraceback(error));
 }
 
@@ -180,7 +183,7 @@ static PyObject *
 function_vectorcall(FunctionObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
 {
     PyObject *result = answer(self, args, flags, keywords);
-    if (result == NULL) {
+    if (result == NULL && !self->is_inner) {
         shorten_traceback(self);
     }
     return result;
@@ -207,9 +210,10 @@ prepare_and_answer(FunctionObject *self, PyObject *const *args, Py_ssize_t count
 static PyObject *
 function_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"python", NULL};
+    static char *names[] = {"python", "inner", NULL};
     PyObject *python;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!:Function", names, &PyFunction_Type, &python)) {
+    int inner = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|p:Function", names, &PyFunction_Type, &python, &inner)) {
         return NULL;
     }
     PyObject *dict = PyObject_GenericGetDict(python, NULL);
@@ -224,6 +228,7 @@ function_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->vectorcall = (vectorcallfunc)function_vectorcall;
     self->handler = prepare_and_answer;
     self->most = PY_SSIZE_T_MAX;
+    self->is_inner = inner;
     self->python = Py_NewRef(python);
     self->dict = dict;
     return (PyObject *)self;

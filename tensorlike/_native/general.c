@@ -148,7 +148,7 @@ typedef struct {
     bool contiguous, plain_result;
     PyTypeObject *packed; /* the type of several results: tuple, or a subclass; NULL where Python makes them */
     bool differentiable;
-    bool copies;   /* an in-place call may write the kernel's result as it is */
+    bool copies;   /* a call may write the kernel's result as it is */
     bool finishes; /* C makes the result, unless it is written to `out` */
     bool has_out;  /* the last parameter */
     bool random;
@@ -421,6 +421,13 @@ error_or_left(const KernelData *data, PyObject *const *values)
         Py_XDECREF(traceback);
         return LEFT_TO_PYTHON;
     }
+    if (fit == NULL && !PyErr_ExceptionMatches(PyExc_Exception)) { /* An interrupt takes its place. */
+        Py_XDECREF(kind);
+        Py_XDECREF(error);
+        Py_XDECREF(traceback);
+        return NULL;
+    }
+    PyErr_Clear();
     Py_XDECREF(fit);
     PyErr_Restore(kind, error, traceback);
     return NULL;
@@ -513,6 +520,60 @@ pack(const KernelData *data, PyObject *results)
     return packed == NULL ? left_after_error() : packed;
 }
 
+/* Whether a tensor may be written without a look in Python: `writing` in tensor/declarations/calls.py and `write_out` in
+ * runtime.py. */
+static bool
+may_write(const KernelData *data, PyObject *target, PyObject *const *values, const Operands *read)
+{
+    PyArrayObject *array = plain_array(target);
+    if (array == NULL || !data->copies || !PyArray_ISWRITEABLE(array) || is_inference(as_tensor(target)) ||
+        ((read->tracked || is_tracked(as_tensor(target))) && is_recording())) {
+        return false;
+    }
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        if (PyArray_STRIDE(array, i) == 0 && PyArray_DIM(array, i) > 1) {
+            return false;
+        }
+    }
+    PyObject *counter = as_tensor(target)->counter;
+    for (int i = 0; i < data->places.count; i++) {
+        char sort = data->places.places[i].sort;
+        if (sort == TENSORS || (sort == TENSOR && values[i] != target && is_tensor(values[i]) && is_set(counter) &&
+                                as_tensor(values[i])->counter == counter)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Write an array into a tensor of its shape, and return that; LEFT_TO_PYTHON if it has another one or another dtype. */
+static PyObject *
+write_array(PyObject *target, PyObject *result, bool casts)
+{
+    PyArrayObject *former = (PyArrayObject *)Py_NewRef(as_tensor(target)->data), *array = (PyArrayObject *)result;
+    PyObject *made = LEFT_TO_PYTHON;
+    int ndim = PyArray_NDIM(array);
+    bool fits = PyArray_DESCR(array) == PyArray_DESCR(former) || (casts && PyArray_ISBOOL(array));
+    if (fits && ndim == PyArray_NDIM(former) && same_sizes(PyArray_DIMS(array), PyArray_DIMS(former), ndim)) {
+        bool written = PyArray_CopyInto(former, array) == 0 && count_version(as_tensor(target)) == 0;
+        made = written ? Py_NewRef(target) : NULL;
+    }
+    Py_DECREF(former);
+    return made;
+}
+
+/* Write what the kernel returned into the first operand, and return that. */
+static PyObject *
+write_result(const KernelData *data, PyObject *const *values, PyObject *result)
+{
+    result = as_result(data, result, 2);
+    PyObject *made = result == NULL               ? left_after_error()
+                     : PyArray_CheckExact(result) ? write_array(values[0], result, true)
+                                                  : LEFT_TO_PYTHON;
+    Py_XDECREF(result);
+    return made;
+}
+
 /* Return the tensor, or the tensors, of what the kernel returned. */
 static PyObject *
 answer_with(KernelData *data, PyObject *const *values, PyObject *result, const Operands *read)
@@ -525,6 +586,14 @@ answer_with(KernelData *data, PyObject *const *values, PyObject *result, const O
         PyObject *packed = pack(data, result);
         Py_DECREF(result);
         return packed;
+    }
+    if (is_written && data->finishes && PyArray_CheckExact(result)) {
+        PyObject *out = values[data->places.count - 1];
+        PyObject *made = may_write(data, out, values, read) ? write_array(out, result, false) : LEFT_TO_PYTHON;
+        if (made != LEFT_TO_PYTHON) {
+            Py_DECREF(result);
+            return made;
+        }
     }
     if (!data->finishes || is_written) {
         result = finish_in_python(data, values, result, read->tracked);
@@ -546,56 +615,6 @@ answer_with(KernelData *data, PyObject *const *values, PyObject *result, const O
     return made == NULL ? left_after_error() : made;
 }
 
-/* Whether the first operand may be written without a look in Python: `writing` in tensor/declarations/calls.py. */
-static bool
-may_write(const KernelData *data, PyObject *const *values, const Operands *read)
-{
-    TensorObject *tensor = as_tensor(values[0]);
-    PyArrayObject *array = (PyArrayObject *)tensor->data;
-    if (!data->copies || (read->tracked && is_recording()) || is_inference(tensor) || !PyArray_ISWRITEABLE(array)) {
-        return false;
-    }
-    for (int i = 0; i < PyArray_NDIM(array); i++) {
-        if (PyArray_STRIDE(array, i) == 0 && PyArray_DIM(array, i) > 1) {
-            return false;
-        }
-    }
-    for (int i = 1; i < data->places.count; i++) {
-        char sort = data->places.places[i].sort;
-        bool shares = sort == TENSOR && is_tensor(values[i]) && values[i] != values[0] && is_set(tensor->counter) &&
-                      as_tensor(values[i])->counter == tensor->counter;
-        if (sort == TENSORS || shares) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Write what the kernel returned into the first operand, and return that. */
-static PyObject *
-write_result(const KernelData *data, PyObject *const *values, PyObject *result)
-{
-    TensorObject *tensor = as_tensor(values[0]);
-    PyArrayObject *former = (PyArrayObject *)Py_NewRef(tensor->data), *array = NULL;
-    PyObject *made = LEFT_TO_PYTHON;
-    result = as_result(data, result, 2);
-    if (result == NULL) {
-        made = left_after_error();
-    }
-    else if (PyArray_CheckExact(result)) {
-        array = (PyArrayObject *)result;
-        int ndim = PyArray_NDIM(array);
-        bool fits = PyArray_DESCR(array) == PyArray_DESCR(former) || PyArray_ISBOOL(array);
-        if (fits && ndim == PyArray_NDIM(former) && same_sizes(PyArray_DIMS(array), PyArray_DIMS(former), ndim)) {
-            bool written = PyArray_CopyInto(former, array) == 0 && count_version(tensor) == 0;
-            made = written ? Py_NewRef(values[0]) : NULL;
-        }
-    }
-    Py_DECREF(former);
-    Py_XDECREF(result);
-    return made;
-}
-
 static PyObject *
 answer_kernel(KernelData *data, PyObject *const *values, PyObject **given, const Operands *read)
 {
@@ -603,7 +622,7 @@ answer_kernel(KernelData *data, PyObject *const *values, PyObject **given, const
         return LEFT_TO_PYTHON;
     }
     bool in_place = data->write != NULL;
-    if (in_place && !may_write(data, values, read)) {
+    if (in_place && !may_write(data, values[0], values, read)) {
         return write_in_python(data, values, given, read);
     }
     PyObject *result = compute(data, values, given, read);

@@ -167,6 +167,7 @@ struct FunctionObject {
     struct Dispatched *dispatched; /* what dispatch knows of the operands, or NULL: dispatch.c */
     struct Parameters *parameters; /* the description of the parameters, or NULL */
     Py_ssize_t most;               /* arguments by position that the handler may be asked with */
+    bool is_inner;                 /* called by functions that are public, whose errors these are */
 };
 
 extern PyTypeObject FunctionType;

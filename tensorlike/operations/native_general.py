@@ -137,7 +137,7 @@ def attach_kernel(
         fit=lambda values: all(p.operand or fitting(p.annotation, v) for p, v in zip(parameters, values)),
         packed=d.packed_type() if d.outputs and not d.view else None, differentiable=d.differentiable,
         # What must share no memory, and the dtype of `x.cumsum_()`, are looked at in Python.
-        copies=inplace and d.write is None and not d.disjoint and d.out != "dtype",
+        copies=not (inplace and d.write is not None) and not d.disjoint and d.out != "dtype",
         contiguous=not (d.view or d.own_layout), plain_result=d.plain_result, random=d.random,
         recording=d.recording if d.differentiable and finishes else None,
         recorded=sum(p.name != "out" for p in parameters), records=d.differentiable and finishes and not inplace,

@@ -64,7 +64,7 @@ def implementation_of(
     if core is None:
         return implementation
     # Called by what was dispatched already, it is answered in C as the public function is.
-    found: Any = core.Function(implementation)
+    found: Any = core.Function(implementation, inner=True)
     found._called = (d, tuple(parameters), inplace)
     return found  # type: ignore[no-any-return]
 
