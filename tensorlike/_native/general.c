@@ -553,7 +553,8 @@ write_array(PyObject *target, PyObject *result, bool casts)
     PyArrayObject *former = (PyArrayObject *)Py_NewRef(as_tensor(target)->data), *array = (PyArrayObject *)result;
     PyObject *made = LEFT_TO_PYTHON;
     int ndim = PyArray_NDIM(array);
-    bool fits = PyArray_DESCR(array) == PyArray_DESCR(former) || (casts && PyArray_ISBOOL(array));
+    bool fits = PyArray_DESCR(array) == PyArray_DESCR(former) ||
+                (casts && PyArray_ISBOOL(array) && PyArray_ISNOTSWAPPED(former));
     if (fits && ndim == PyArray_NDIM(former) && same_sizes(PyArray_DIMS(array), PyArray_DIMS(former), ndim)) {
         bool written = PyArray_CopyInto(former, array) == 0 && count_version(as_tensor(target)) == 0;
         made = written ? Py_NewRef(target) : NULL;
