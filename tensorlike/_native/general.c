@@ -123,11 +123,12 @@ fits(const Place *place, PyObject *value)
     }
 }
 
-/* Whether no mode and no other switch of this thread would see a call. */
+/* Whether no mode is on in any thread. Otherwise calls are Python's, which fills the sets of plain types again where an
+ * interrupt has left them empty: `refill_sets` in dispatch/state.py. */
 static bool
-is_quiet_here(void)
+is_quiet(void)
 {
-    return provided.tensors != NULL && (PySet_GET_SIZE(provided.tensors) > 0 || state_is_clear());
+    return provided.plain != NULL && PySet_GET_SIZE(provided.plain) > 0;
 }
 
 /* ---- kernels on arrays */
@@ -144,6 +145,7 @@ typedef struct {
     Recording recording;
     int recorded;      /* the number of parameters that the recorder takes, which are the first ones */
     bool records;      /* a result has a history where an operand has one */
+    char numbers;      /* beside such operands numbers are cast, 'c', or stay, 's'; else Python brings them together */
     bool keeps_floats; /* operands of one real floating-point dtype need no promotion */
     bool contiguous, plain_result;
     PyTypeObject *packed; /* the type of several results: tuple, or a subclass; NULL where Python makes them */
@@ -311,6 +313,8 @@ run_quietly(const KernelData *data, PyObject *const *given, bool *entered)
 typedef struct {
     PyArray_Descr *dtype; /* borrowed */
     bool are_alike, tracked;
+    bool has_numbers, has_nones; /* ints and floats, and None, among the operands */
+    int arrays;                  /* how many operands are arrays */
     npy_intp largest;
     Result how;
 } Operands;
@@ -357,13 +361,16 @@ take_arrays(const KernelData *data, PyObject *const *values, PyObject **given, O
             }
         }
         else if (sort == TENSOR && !is_tensor(values[i])) {
-            read->are_alike = false; /* A number, or None. */
+            read->has_nones = read->has_nones || values[i] == Py_None;
+            read->has_numbers = read->has_numbers || values[i] != Py_None;
+            read->are_alike = read->are_alike && (values[i] == Py_None || is_plain_number(values[i]));
         }
         else if (sort == TENSOR) {
             PyArrayObject *array = (PyArrayObject *)as_tensor(values[i])->data;
             Py_SETREF(given[i], Py_NewRef((PyObject *)array));
             read->are_alike = read->are_alike && (read->dtype == NULL || read->dtype == PyArray_DESCR(array));
             read->dtype = PyArray_DESCR(array);
+            read->arrays++;
             read_history(data, values[i], read);
             npy_intp size = PyArray_SIZE(array);
             read->largest = size > read->largest ? size : read->largest;
@@ -456,7 +463,8 @@ write_in_python(const KernelData *data, PyObject *const *values, PyObject *const
         for (int i = 0; i < data->places.count; i++) {
             PyList_SET_ITEM(list, i, Py_NewRef(given[i]));
         }
-        PyObject *dtype = read->are_alike && read->dtype != NULL ? (PyObject *)read->dtype : Py_None;
+        bool are_arrays = read->are_alike && !read->has_numbers && !read->has_nones && read->dtype != NULL;
+        PyObject *dtype = are_arrays ? (PyObject *)read->dtype : Py_None;
         PyObject *args[] = {tuple, list, read->tracked ? Py_True : Py_False, dtype};
         made = PyObject_Vectorcall(data->write, args, 4, NULL);
     }
@@ -473,16 +481,61 @@ record_in_python(KernelData *data, PyObject *result, PyObject *const *values)
     return recorder == NULL ? NULL : PyObject_Vectorcall(recorder, args, (size_t)data->recorded + 1, NULL);
 }
 
+/* Make arrays of one floating-point dtype of the numbers among the operands: 1, 0 when Python has to, -1 with an
+ * exception. */
+static int
+cast_numbers(const KernelData *data, PyObject **given, PyArray_Descr *dtype)
+{
+    for (int i = 0; i < data->places.count; i++) {
+        if (data->places.places[i].sort != TENSOR || PyArray_Check(given[i])) {
+            continue;
+        }
+        /* A larger one may overflow, which is no error. */
+        if (PyFloat_CheckExact(given[i]) && !(fabs(PyFloat_AS_DOUBLE(given[i])) <= 65504.0)) {
+            return 0;
+        }
+        Py_INCREF(dtype);
+        PyObject *array = PyArray_FromAny(given[i], dtype, 0, 0, 0, NULL);
+        if (array == NULL) {
+            return left_after_error() == NULL ? -1 : 0;
+        }
+        Py_SETREF(given[i], array);
+    }
+    return 1;
+}
+
+/* Bring the operands to one dtype: 1, 0 when Python has to, -1 with an exception. */
+static int
+bring_together(const KernelData *data, PyObject **given, const Operands *read)
+{
+    bool is_floating = read->are_alike && read->dtype != NULL && read->dtype->kind == 'f';
+    if (data->promote == NULL) {
+        return 1;
+    }
+    if (data->keeps_floats && is_floating) {
+        if (!read->has_numbers && !read->has_nones) {
+            return 1;
+        }
+        if (data->numbers == 's' && read->arrays == 1 && PyArray_Check(given[data->order[0]])) {
+            return 1;
+        }
+        if (data->numbers == 'c' && !read->has_nones) {
+            int cast = cast_numbers(data, given, read->dtype);
+            if (cast != 0) {
+                return cast;
+            }
+        }
+    }
+    return promote(data, given, data->places.count);
+}
+
 /* Return what the kernel returns; NULL with an exception, or LEFT_TO_PYTHON. */
 static PyObject *
 compute(const KernelData *data, PyObject *const *values, PyObject **given, const Operands *read)
 {
-    bool is_floating = read->are_alike && read->dtype != NULL && read->dtype->kind == 'f';
-    if (data->promote != NULL && !(data->keeps_floats && is_floating)) {
-        int promoted = promote(data, given, data->places.count);
-        if (promoted <= 0) {
-            return promoted < 0 ? NULL : LEFT_TO_PYTHON;
-        }
+    int together = bring_together(data, given, read);
+    if (together <= 0) {
+        return together < 0 ? NULL : LEFT_TO_PYTHON;
     }
     bool entered = false;
     PyObject *result = run_quietly(data, given, &entered);
@@ -638,9 +691,15 @@ handle_kernel(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyO
 {
     KernelData *data = (KernelData *)self->general_data;
     PyObject *values[MOST_PARAMETERS], *given[MOST_PARAMETERS];
+    if (!is_quiet()) {
+        return LEFT_TO_PYTHON;
+    }
     if (keywords != NULL && PyTuple_GET_SIZE(keywords) > 0) {
         count = bind_arguments(self, args, count, keywords, given);
         args = given;
+    }
+    else if (count > self->most) {
+        count = -1; /* An order that `positional.excess` knows, or an error. */
     }
     int filled = count < 0 ? -1 : place_all(&data->places, args, count, values);
     if (filled < 0) {
@@ -728,7 +787,7 @@ explain_error(const PythonData *data, PyObject *const *args, Py_ssize_t count, P
 static bool
 all_fit(const Places *places, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
 {
-    if (!is_quiet_here() || (count > places->positional && places->spread < 0)) {
+    if (!is_quiet() || (count > places->positional && places->spread < 0)) {
         return false;
     }
     bool loose = false, checked = false;
@@ -827,20 +886,20 @@ or_null(PyObject *value)
 static PyObject *
 attach_kernel(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"function",     "places",     "spread",       "kernel",   "namespace",   "silent",
-                            "promote",      "finish",     "write",        "fit",      "packed",      "differentiable",
-                            "copies",       "finishes",   "recording",    "recorded", "records",     "is_ufunc",
-                            "keeps_floats", "contiguous", "plain_result", "random",   "elementwise", "order",
-                            "options",      NULL};
+    static char *names[] = {"function", "places",       "spread",     "kernel",       "namespace", "silent",
+                            "promote",  "finish",       "write",      "fit",          "packed",    "differentiable",
+                            "copies",   "finishes",     "recording",  "recorded",     "records",   "is_ufunc",
+                            "numbers",  "keeps_floats", "contiguous", "plain_result", "random",    "elementwise",
+                            "order",    "options",      NULL};
     PyObject *function, *places, *kernel, *namespace, *silent, *promoting, *finishing, *writing, *fit, *packed,
         *recording, *order, *options;
-    int spread, differentiable, copies, finishes, recorded, records, is_ufunc, keeps_floats, contiguous, plain_result,
-        random, elementwise;
+    int spread, differentiable, copies, finishes, recorded, records, is_ufunc, numbers, keeps_floats, contiguous,
+        plain_result, random, elementwise;
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "OO!$iOOO!OOOOOpppOipppppppO!O!:attach_kernel", names, &function, &PyTuple_Type, &places,
+            args, keywords, "OO!$iOOO!OOOOOpppOippCpppppO!O!:attach_kernel", names, &function, &PyTuple_Type, &places,
             &spread, &kernel, &namespace, &PyContext_Type, &silent, &promoting, &finishing, &writing, &fit, &packed,
-            &differentiable, &copies, &finishes, &recording, &recorded, &records, &is_ufunc, &keeps_floats, &contiguous,
-            &plain_result, &random, &elementwise, &PyTuple_Type, &order, &PyTuple_Type, &options)) {
+            &differentiable, &copies, &finishes, &recording, &recorded, &records, &is_ufunc, &numbers, &keeps_floats,
+            &contiguous, &plain_result, &random, &elementwise, &PyTuple_Type, &order, &PyTuple_Type, &options)) {
         return NULL;
     }
     KernelData *data = PyMem_Calloc(1, sizeof(KernelData));
@@ -863,6 +922,7 @@ attach_kernel(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
     data->recorded = recorded;
     data->records = records;
     data->is_ufunc = is_ufunc;
+    data->numbers = (char)numbers;
     data->keeps_floats = keeps_floats;
     data->contiguous = contiguous;
     data->plain_result = plain_result;

@@ -27,16 +27,16 @@ slot_offset(PyObject *type, const char *name)
 static PyObject *
 provide(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"tensor",   "parameter",  "tensors", "state",      "clear",           "missing",
-                            "ordinary", "plans",      "prepare", "unanswered", "went_in_circles", "shorten",
-                            "files",    "activation", "large",   NULL};
+    static char *names[] = {"tensor",  "parameter", "tensors",    "plain",   "state",      "clear",
+                            "missing", "ordinary",  "plans",      "prepare", "unanswered", "went_in_circles",
+                            "shorten", "files",     "activation", "large",   NULL};
     Provided given;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$O!O!O!O!OOO!O!OOOOO!O!n:provide", names, &PyType_Type,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "$O!O!O!O!O!OOO!O!OOOOO!O!n:provide", names, &PyType_Type,
                                      &given.tensor, &PyType_Type, &given.parameter, &PySet_Type, &given.tensors,
-                                     &PyContextVar_Type, &given.state, &given.clear, &given.missing, &PySet_Type,
-                                     &given.ordinary, &PyDict_Type, &given.plans, &given.prepare, &given.unanswered,
-                                     &given.went_in_circles, &given.shorten, &PyDict_Type, &given.files, &PyType_Type,
-                                     &given.activation, &given.large)) {
+                                     &PySet_Type, &given.plain, &PyContextVar_Type, &given.state, &given.clear,
+                                     &given.missing, &PySet_Type, &given.ordinary, &PyDict_Type, &given.plans,
+                                     &given.prepare, &given.unanswered, &given.went_in_circles, &given.shorten,
+                                     &PyDict_Type, &given.files, &PyType_Type, &given.activation, &given.large)) {
         return NULL;
     }
     PyObject *state = (PyObject *)Py_TYPE(given.clear);
@@ -65,6 +65,7 @@ provide(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
     Py_INCREF(given.tensor);
     Py_INCREF(given.parameter);
     Py_INCREF(given.tensors);
+    Py_INCREF(given.plain);
     Py_INCREF(given.state);
     Py_INCREF(given.clear);
     Py_INCREF(given.missing);

@@ -55,6 +55,7 @@ typedef struct {
     PyTypeObject *tensor;      /* tensorlike.Tensor */
     PyTypeObject *parameter;   /* tensorlike.nn.Parameter: plain as well */
     PyObject *tensors;         /* the set state.TENSORS: Note [The plain set is the mode flag] */
+    PyObject *plain;           /* the set state.PLAIN, which is filled last */
     PyObject *state;           /* the ContextVar state.STATE */
     PyObject *clear;           /* state.CLEAR: nothing is switched, and calls are recorded */
     PyObject *missing;         /* missing.MISSING */

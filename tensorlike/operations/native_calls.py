@@ -112,6 +112,7 @@ if core is not None:
         tensor=Tensor,
         parameter=ParameterType,
         tensors=state.TENSORS,
+        plain=state.PLAIN,
         state=state.STATE,
         clear=state.CLEAR,
         missing=MISSING,

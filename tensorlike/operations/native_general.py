@@ -1,4 +1,4 @@
-"""What the native core needs to answer calls of any declaration, and of any function written in Python: general.c."""
+"""Data for the native core: calls of any declaration, and of any function written in Python (general.c)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,24 @@ from tensorlike.dispatch.options import check_options, fitting, is_checked
 from tensorlike.dispatch.signature import KEYWORD, MANY, ONE, VARIADIC, Parameter
 from tensorlike.dispatch.state import OPTIONAL_TENSORS, PLAIN
 from tensorlike.tensor.declarations import runtime
-from tensorlike.tensor.declarations.calls import finishing, keeps_floats, kernel_arguments, promoting, writing
+from tensorlike.tensor.declarations.calls import (
+    NUMBERS_STAY,
+    finishing,
+    keeps_floats,
+    kernel_arguments,
+    promoting,
+    writing,
+)
 from tensorlike.tensor.declarations.declaration import Declaration
 from tensorlike.tensor.declarations.operands import allows_none, allows_number
+from tensorlike.tensor.declarations.promotion_rules import Promotion
 
 #: As many as the core binds.
 MOST_PARAMETERS = 32
 
 
 class _Sort(StrEnum):
-    """What may stand for a parameter, as general.c knows it."""
+    """Sorts of arguments, as general.c knows them."""
 
     TENSOR = "1"
     TENSORS = "*"
@@ -53,7 +61,7 @@ _SORTS = {
 
 
 class _Place(NamedTuple):
-    """What general.c knows of a parameter."""
+    """A parameter, as general.c knows it."""
 
     sort: str
     #: A number stands for the operand too; and None for the argument.
@@ -74,7 +82,7 @@ def _option_of_kernel(p: Parameter) -> _Sort:
 
 
 def _place_of_kernel(p: Parameter, form: Form | None) -> _Place:
-    """Return what may stand for a parameter of `form`, or of an implementation, where nobody is asked."""
+    """Return what may stand for a parameter of `form`, or of an implementation, which asks no type."""
     number = none = False
     if p.name == "out":
         sort = _Sort.OUT
@@ -131,6 +139,7 @@ def attach_kernel(
         spread=next((place for place, p in enumerate(parameters) if p.kind == VARIADIC), -1),
         kernel=ufunc or d.kernel, is_ufunc=ufunc is not None, namespace=np, silent=runtime.silent,
         promote=None if d.promotion is None else promoting(d, name, parameters),
+        numbers="s" if d.promotion is Promotion.BOUNDS else "-" if d.promotion in NUMBERS_STAY else "c",
         keeps_floats=keeps_floats(d), elementwise=d.elementwise,
         finish=finishing(d, parameters, name), finishes=finishes,
         write=writing(d, parameters, name)[1] if inplace else None,
@@ -146,7 +155,7 @@ def attach_kernel(
 
 
 def attach_python(function: Any, form: Form) -> None:
-    """Give a function, a form that is written in Python, the handler of calls that nobody is asked about."""
+    """Give a function, a form that is written in Python, the handler of calls without types to ask."""
     parameters = form.parameters
     if len(parameters) > MOST_PARAMETERS or any(p.operand not in (None, ONE, MANY) for p in parameters):
         return

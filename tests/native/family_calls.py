@@ -66,8 +66,8 @@ def provide() -> None:
     """Give the core what it needs of the Python side, where the library has not done so itself."""
     if not hasattr(tl.sum, "_tl_python"):
         core.provide(
-            tensor=tl.Tensor, parameter=tl.nn.Parameter, tensors=dispatching.TENSORS, state=dispatching.STATE,
-            clear=dispatching.CLEAR, missing=MISSING,
+            tensor=tl.Tensor, parameter=tl.nn.Parameter, tensors=dispatching.TENSORS, plain=dispatching.PLAIN,
+            state=dispatching.STATE, clear=dispatching.CLEAR, missing=MISSING,
         )  # fmt: skip
 
 

@@ -248,7 +248,8 @@ def _calls_of_core() -> dict[str, Work]:
     kernel = {
         "spread": -1, "kernel": len, "namespace": np, "silent": contextvars.Context(), "promote": len, "finish": len,
         "write": len, "fit": len, "packed": tuple, "differentiable": True, "copies": True, "finishes": True,
-        "recording": len, "recorded": 1, "records": True, "is_ufunc": True, "keeps_floats": True, "contiguous": True,
+        "recording": len, "recorded": 1, "records": True, "is_ufunc": True, "numbers": "c",
+        "keeps_floats": True, "contiguous": True,
         "plain_result": True, "random": True, "elementwise": True, "order": (0,), "options": (0,),
     }  # fmt: skip
 

@@ -140,8 +140,9 @@ def kernel_function():
             "spread": -1, "kernel": kernel, "namespace": np, "silent": runtime.silent, "promote": promote,
             "finish": lambda values, result, tracked: result, "write": None, "fit": lambda values: True, "packed": None,
             "differentiable": False, "copies": False, "finishes": True, "recording": None, "recorded": len(places),
-            "records": False, "is_ufunc": False, "keeps_floats": False, "contiguous": True, "plain_result": False,
-            "random": False, "elementwise": False, "order": tuple(range(len(places))), "options": (),
+            "records": False, "is_ufunc": False, "numbers": "-", "keeps_floats": False, "contiguous": True,
+            "plain_result": False, "random": False, "elementwise": False, "order": tuple(range(len(places))),
+            "options": (),
         }  # fmt: skip
         described = tuple((sort, False, False, False, "xy"[i], None) for i, sort in enumerate(places))
         core.attach_kernel(made, described, **(given | options))

@@ -44,7 +44,7 @@ _FLOATS = frozenset((int, float))
 _HOST = frozenset((np.ndarray,))
 _quiet: Callable[..., Array | None] = runtime.quiet
 #: Rules that leave numbers to the kernel.
-_NUMBERS_STAY = frozenset((Promotion.BOUNDS, Promotion.QUOTIENT))
+NUMBERS_STAY = frozenset((Promotion.BOUNDS, Promotion.QUOTIENT))
 
 
 # ---------------------------------------------------------------------------------------------------------- arguments
@@ -192,7 +192,7 @@ def promoting(d: Declaration, name: str, parameters: Sequence[Parameter]) -> Cal
         return promote_many
     places = [parameters.index(p) for p in chosen]
     keeps = keeps_floats(d)
-    weak = _FLOATS if promotion not in _NUMBERS_STAY else frozenset()
+    weak = _FLOATS if promotion not in NUMBERS_STAY else frozenset()
 
     def promote(xp: Namespace, arrays: list[Any]) -> None:
         dtype = None
