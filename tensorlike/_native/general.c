@@ -603,9 +603,13 @@ may_write(const KernelData *data, PyObject *target, PyObject *const *values, con
 static PyObject *
 write_array(PyObject *target, PyObject *result, bool casts)
 {
-    PyArrayObject *former = (PyArrayObject *)Py_NewRef(as_tensor(target)->data), *array = (PyArrayObject *)result;
+    PyArrayObject *former = plain_array(target), *array = (PyArrayObject *)result;
     PyObject *made = LEFT_TO_PYTHON;
     int ndim = PyArray_NDIM(array);
+    if (former == NULL) { /* Another thread gave the tensor other data while the kernel ran. */
+        return LEFT_TO_PYTHON;
+    }
+    Py_INCREF(former);
     bool fits = PyArray_DESCR(array) == PyArray_DESCR(former) ||
                 (casts && PyArray_ISBOOL(array) && PyArray_ISNOTSWAPPED(former));
     if (fits && ndim == PyArray_NDIM(former) && same_sizes(PyArray_DIMS(array), PyArray_DIMS(former), ndim)) {
@@ -666,7 +670,7 @@ answer_with(KernelData *data, PyObject *const *values, PyObject *result, const O
         made = record_in_python(data, result, values);
     }
     Py_DECREF(result);
-    return made == NULL ? left_after_error() : made;
+    return made == NULL ? error_or_left(data, values) : made;
 }
 
 static PyObject *

@@ -145,8 +145,9 @@ def attach_kernel(
         write=writing(d, parameters, name)[1] if inplace else None,
         fit=lambda values: all(p.operand or fitting(p.annotation, v) for p, v in zip(parameters, values)),
         packed=d.packed_type() if d.outputs and not d.view else None, differentiable=d.differentiable,
-        # What must share no memory, and the dtype of `x.cumsum_()`, are looked at in Python.
-        copies=not (inplace and d.write is not None) and not d.disjoint and d.out != "dtype",
+        # What must share no memory, and the dtype of `x.cumsum_()`, are looked at in Python; so is what cannot be drawn
+        # again.
+        copies=not (inplace and d.write is not None) and not d.disjoint and d.out != "dtype" and not d.random,
         contiguous=not (d.view or d.own_layout), plain_result=d.plain_result, random=d.random,
         recording=d.recording if d.differentiable and finishes else None,
         recorded=sum(p.name != "out" for p in parameters), records=d.differentiable and finishes and not inplace,
