@@ -27,6 +27,7 @@ import types
 import unittest
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -448,6 +449,7 @@ def main() -> int:
     parser.add_argument("--only", metavar="REGEX", help="the rows to run, by name or group")
     parser.add_argument("--rows", metavar="N", type=int, default=30, help="how many of the worst rows to print")
     parser.add_argument("--json", metavar="FILE", help="write the rows here")
+    parser.add_argument("--figures", metavar="FILE", help="keep the lines about groups here")
     parser.add_argument("--baseline", metavar="FILE", help="say which ratios moved since this earlier --json")
     parser.add_argument("--samples", metavar="N", type=int, default=2, help="samples of each operation")
     parser.add_argument("--rounds", metavar="N", type=int, default=7, help="how often the libraries take turns")
@@ -484,15 +486,22 @@ def main() -> int:
         groups[found["group"]].append(found)
     for found in sorted(rows, key=lambda row: -row["ratio"])[: options.rows]:
         print("{ratio:8.2f}  {tensorlike:9.2f} us  torch {torch:9.2f} us  {name}  {arguments:.60}".format_map(found))
-    for group in sorted(groups, key=lambda group: -mean_of([row["ratio"] for row in groups[group]])):
-        print(summary(group, groups[group]))
+    by_ratio = sorted(groups, key=lambda group: -mean_of([row["ratio"] for row in groups[group]]))
+    lines = [summary(group, groups[group]) for group in by_ratio]
+    print("\n".join(lines))
     if rows and options.baseline:
         print("\n".join(moved(rows, options.baseline, options.rows)))
     print(f"{len(unable)} rows not run" + (f", {without} without a gradient in PyTorch" if options.gradient else ""))
     if len(rows) < (1 if options.only else LEAST):
         print(f"{len(rows)} calls are too few to compare", file=sys.stderr)
         return 1
-    print(summary("all", rows))
+    lines.append(summary("all", rows))
+    print(lines[-1])
+    if options.figures:
+        path = Path(options.figures)
+        figures = json.loads(path.read_text()) if path.exists() else {}
+        figures["with gradient" if options.gradient else "without"] = lines
+        path.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
     return 0
 
 

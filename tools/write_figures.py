@@ -39,6 +39,11 @@ def _performance_again() -> str:
     return f"```text\n{report.again(results, second, json.loads(_read('performance-before.json')))}\n```"
 
 
+def _breadth() -> str:
+    figures = json.loads(_read("breadth.json"))
+    return "\n\n".join(f"```text\n{chr(10).join(figures[run])}\n```" for run in ("without", "with gradient"))
+
+
 def _parity() -> str:
     return text_of(json.loads(_read("parity.json")))
 
@@ -89,6 +94,7 @@ def _differences_of_programs() -> str:
 FIGURES: dict[str, Callable[[], str]] = {
     "performance": _performance,
     "performance again": _performance_again,
+    "breadth": _breadth,
     "parity": _parity,
     "packages": _packages,
     "findings in packages": _findings,
