@@ -55,8 +55,16 @@ RECORDING = "tensorlike/tensor/declarations/recording.py"
 JUDGING = "tensorlike/audit/judging.py"
 C_LOOP = "tensorlike/_native/engine.c"
 C_RECORD = "tensorlike/_native/record.c"
+C_GENERAL = "tensorlike/_native/general.c"
+GENERAL = "tests/native/test_general.py"
 
 MUTANTS = (
+    # calls in C
+    Mutant("too-many-arguments", C_GENERAL, "else if (count > self->most) {", "else if (false) {", GENERAL),
+    Mutant("calls-under-a-mode", C_GENERAL, " && PySet_GET_SIZE(provided.plain) > 0;", ";", GENERAL),
+    Mutant("drawn-twice", C_GENERAL, "return entered && data->random ?", "return false ?", GENERAL),
+    Mutant("written-while-expanded", C_GENERAL, "if (PyArray_STRIDE(array, i) == 0 &&", "if (false &&", GENERAL),
+    Mutant("read-while-written", C_GENERAL, "as_tensor(values[i])->counter == counter", "false", GENERAL),
     # dispatch
     Mutant("subclasses-last", CORE, "if issubclass(kind, other)), len(types))", "if False), len(types))", DISPATCH),
     Mutant(

@@ -219,6 +219,33 @@ def test_a_kernel_may_run_while_another_thread_is_in_its_context():
     assert float(runtime.silent.run(lambda: tl.cumsum(X, 0))[1, 0]) == 4.0
 
 
+def test_more_arguments_than_parameters_are_an_error():
+    with pytest.raises(TypeError, match="takes 2 positional arguments but 3 were given"):
+        tl.hypot(X, X, X)
+    with pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):
+        X.cumsum(0, tl.float64)
+
+
+def test_an_operand_that_overlaps_with_what_is_written_is_refused():
+    x = tl.arange(4.0)
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor"):
+        x[1:].clamp_(x[:-1])
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor"):
+        tl.clamp(x[:-1], x[:-1], out=x[1:])
+    assert x.tolist() == [0, 1, 2, 3]
+    assert x.clamp_(x, 2.0 * tl.ones(4)).tolist() == [0, 1, 2, 2]
+
+
+def test_a_tensor_that_is_given_other_data_meanwhile_is_left_to_python(kernel_function):
+    def replaced(xp, x):
+        written._tl_data = 3.5
+        return x * 2
+
+    written = tl.ones(2)
+    function = kernel_function(replaced, write=len, copies=True)
+    assert function(written) == ("left", written)
+
+
 def test_in_place_calls_look_at_what_they_write():
     x = tl.ones(2, 2)
     assert x.clamp_(0, 0.5) is x
