@@ -48,4 +48,4 @@ def test_an_unknown_name_and_a_page_without_figures_are_refused(tool, capsys):
         tool.written("<!-- figures: speed -->\n<!-- end of figures -->")
     (tool.ROOT / "docs" / "performance.md").write_text("# Performance\n")
     assert tool.main() == 1
-    assert "no page shows these figures: performance, performance again" in capsys.readouterr().err
+    assert "no page shows these figures: breadth, performance, performance again" in capsys.readouterr().err
