@@ -228,9 +228,10 @@ def test_more_arguments_than_parameters_are_an_error():
 
 def test_an_operand_that_overlaps_with_what_is_written_is_refused():
     x = tl.arange(4.0)
-    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor"):
+    # While calls are recorded a view may have a history, and is written in Python.
+    with tl.no_grad(), pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor"):
         x[1:].clamp_(x[:-1])
-    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor"):
+    with tl.no_grad(), pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor"):
         tl.clamp(x[:-1], x[:-1], out=x[1:])
     assert x.tolist() == [0, 1, 2, 3]
     assert x.clamp_(x, 2.0 * tl.ones(4)).tolist() == [0, 1, 2, 2]
@@ -253,6 +254,8 @@ def test_in_place_calls_look_at_what_they_write():
     assert float(x.sum()) == 2.0
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         tl.ones(1).expand(3).sigmoid_()
+    with tl.no_grad(), pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        tl.ones(3).as_strided((3,), (0,)).sigmoid_()
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         tl.ones(2, requires_grad=True).sigmoid_()
     with pytest.raises(RuntimeError, match="can't be cast"):
