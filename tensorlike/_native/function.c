@@ -152,6 +152,25 @@ ask_handler(FunctionObject *self, PyObject *const *args, Py_ssize_t count, PyObj
     return ask_by_name(self, NULL, args, count, keywords);
 }
 
+/* Apart, as `ask_by_name` is. Types are asked before general.c, for which a look at the operands is little. */
+Py_NO_INLINE static PyObject *
+answer_others(FunctionObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
+{
+    if (self->dispatched != NULL) {
+        PyObject *result = dispatch_call(self, args, PyVectorcall_NARGS(flags), keywords);
+        if (result != LEFT_TO_PYTHON) {
+            return result;
+        }
+    }
+    if (self->general != NULL) {
+        PyObject *result = self->general(self, args, PyVectorcall_NARGS(flags), keywords);
+        if (result != LEFT_TO_PYTHON) {
+            return result;
+        }
+    }
+    return PyObject_Vectorcall(self->python, args, flags, keywords);
+}
+
 static PyObject *
 answer(FunctionObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
 {
@@ -164,19 +183,7 @@ answer(FunctionObject *self, PyObject *const *args, size_t flags, PyObject *keyw
             return result;
         }
     }
-    if (self->general != NULL) {
-        PyObject *result = self->general(self, args, PyVectorcall_NARGS(flags), keywords);
-        if (result != LEFT_TO_PYTHON) {
-            return result;
-        }
-    }
-    if (self->dispatched != NULL) {
-        PyObject *result = dispatch_call(self, args, PyVectorcall_NARGS(flags), keywords);
-        if (result != LEFT_TO_PYTHON) {
-            return result;
-        }
-    }
-    return PyObject_Vectorcall(self->python, args, flags, keywords);
+    return answer_others(self, args, flags, keywords);
 }
 
 static PyObject *
