@@ -68,7 +68,7 @@ def test_imports_inside_functions_have_reasons():
 
 def test_the_package_does_not_grow_by_itself():
     # Lower the number when lines go. A feature may raise it, in the commit that brings it.
-    assert 100_000 < import_graph.lines() <= 152_800
+    assert 100_000 < import_graph.lines() <= 152_850
 
 
 def test_circles_are_found():
