@@ -151,7 +151,7 @@ _layer_norm = undispatched(_layer_norm_op)
 
 
 def _normalized_shape(function: str, input: Tensor, normalized_shape: Sequence[int], marks: str) -> tuple[int, ...]:
-    if isinstance(normalized_shape, int) or not isinstance(normalized_shape, Sequence):
+    if isinstance(normalized_shape, (int, str, bytes)) or not isinstance(normalized_shape, Sequence):
         raise TypeError(
             f"{function}(): argument 'normalized_shape' (position 2) must be tuple of ints, not "
             f"{type(normalized_shape).__name__}"
