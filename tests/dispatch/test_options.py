@@ -26,7 +26,7 @@ WRONG = {
     "an int for a bool": (lambda: x.sum(0, 1), "sum(): argument 'keepdim' (position 2) must be bool, not int"),
     "a bool for a dim": (lambda: x.unsqueeze(True), "must be int, not bool"),
     "text for a shape": (lambda: x.reshape("a"), "reshape(): argument 'shape' must be tuple of ints, not str"),
-    "text for the last dimensions": (lambda: F.layer_norm(x, "a"), "'normalized_shape' (position 2) must be tuple of ints"),
+    "text for a layer": (lambda: F.layer_norm(x, "a"), "'normalized_shape' (position 2) must be tuple of ints"),
     "a float for an int": (lambda: x.topk(2.0), "topk(): argument 'k' (position 1) must be int, not float (2.0)"),
     "None for a bool": (lambda: x.amax(0, None), "amax(): argument 'keepdim' (position 2) must be bool, not None"),
     "a Python function": (lambda: F.dropout(x, "q"), "dropout(): argument 'p' (position 2) must be float, not str"),
